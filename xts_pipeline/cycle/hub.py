@@ -1,0 +1,22 @@
+"""The hub merge: one row a business key, and the first load wins."""
+
+from __future__ import annotations
+
+from xts_pipeline.cycle.step import StepResult, run_step
+from xts_pipeline.ledger import Batch, Figures, Step, step_name
+from xts_pipeline.metadata import Hub, SourceModel
+from xts_pipeline.warehouse import Transaction, Warehouse
+
+
+def merge_hub(warehouse: Warehouse, source: SourceModel, hub: Hub, batch: Batch, run: str | None = None) -> StepResult:
+    """Merge a batch's business keys into one hub (of one role, where a source names the hub twice)."""
+
+    def work(transaction: Transaction, step: Step) -> Figures:
+        render = warehouse.renderer.render
+        counts = render("load/key_counts", table=hub.table)
+        (before,) = transaction.rows(counts, batch.values())
+        transaction.run(render("load/hub", source=source, hub=hub), batch.values())
+        (after,) = transaction.rows(counts, batch.values())
+        return Figures(rows_read=batch.rows_staged, rows_inserted=after["rows_inserted"] - before["rows_inserted"])
+
+    return run_step(warehouse, batch, step_name("hub", hub.reference), work, run)

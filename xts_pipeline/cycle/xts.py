@@ -1,0 +1,24 @@
+"""The XTS insert: every staged hashdiff of a satellite becomes a fact, whatever the SWITCH says."""
+
+from __future__ import annotations
+
+from xts_pipeline.cycle.step import StepResult, run_step
+from xts_pipeline.ledger import Batch, Figures, Step, step_name
+from xts_pipeline.metadata import Satellite, SourceModel
+from xts_pipeline.warehouse import Transaction, Warehouse
+
+
+def insert_xts(
+    warehouse: Warehouse, source: SourceModel, satellite: Satellite, batch: Batch, run: str | None = None
+) -> StepResult:
+    """Log a batch's facts for one satellite; `late_rows` of the result counts its sequence violations."""
+
+    def work(transaction: Transaction, step: Step) -> Figures:
+        render = warehouse.renderer.render
+        values = {**batch.values(), "record_target": satellite.record_target}
+        transaction.run(render("load/xts", source=source, satellite=satellite), values)
+        (counts,) = transaction.rows(render("load/xts_counts", satellite=satellite), values)
+        found = {name: int(value) for name, value in counts.items()}
+        return Figures(rows_read=found["rows_inserted"], **found)
+
+    return run_step(warehouse, batch, step_name("xts", satellite.name), work, run)

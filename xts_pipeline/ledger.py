@@ -1,0 +1,265 @@
+"""The ledger in the control schema: batches, their steps, and what is open.
+
+Read and written through `sql/control/`; the tables are described in `sql/ddl/control_*.sql.j2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from xts_pipeline.errors import BatchStateError, NotStagedError
+from xts_pipeline.metadata import Satellite, SourceModel
+from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
+
+MICROSECOND = timedelta(microseconds=1)
+try:
+    CODE_VERSION = version("xts-pipeline")
+except PackageNotFoundError:
+    CODE_VERSION = "unknown"
+
+
+def utc_now() -> datetime:
+    """The wall clock: UTC, microseconds, without zone."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One stamped delivery of one source, as the ledger has it. All times are UTC without zone."""
+
+    batch_id: str
+    source: str
+    partition_key: str
+    fingerprint: str
+    load_timestamp: datetime
+    status: str  # open, done or abandoned
+    root_run: str | None
+    code_version: str
+    rows_staged: int
+    rows_rejected: int
+    earliest_applied_timestamp: datetime | None
+    newest_applied_timestamp: datetime | None
+    started_at: datetime
+    finished_at: datetime | None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its last step is recorded."""
+        return self.status == "done"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds no rows: it was stamped and closed at once."""
+        return self.rows_staged == 0
+
+    def values(self) -> dict[str, object]:
+        """The values its steps bind."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a step found and wrote."""
+
+    verdict: str | None = None  # normal or assisted, of a switch and of a satellite
+    rows_read: int = 0
+    keys_read: int = 0
+    late_rows: int = 0
+    late_keys: int = 0
+    corrected_rows: int = 0
+    rows_inserted: int = 0
+    rows_copied: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a batch in the ledger."""
+
+    step: str
+    step_order: int
+    kind: str  # switch, xts, satellite, hub or link
+    subject: str  # the satellite, hub reference or link it is about
+    target_table: str
+    xts_assisted: bool  # of the satellite when the batch was stamped
+    figures: Figures = Figures()
+    recorded_at: datetime | None = None
+    recorded_by: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is recorded."""
+        return self.recorded_at is not None
+
+
+def step_name(kind: str, subject: str) -> str:
+    """The name of a step in the ledger."""
+    return f"{kind}:{subject}"
+
+
+def steps_of_source(source: SourceModel) -> list[Step]:
+    """The steps a batch of this source has, in their order: switches, XTS inserts, satellites, hubs, links."""
+    assisted = [satellite for satellite in source.satellites if satellite.xts_assisted]
+    planned: list[tuple[str, str, str, bool]] = [
+        *(_of_satellite("switch", satellite, satellite.parent.xts_table) for satellite in source.satellites),
+        *(_of_satellite("xts", satellite, satellite.parent.xts_table) for satellite in assisted),
+        *(_of_satellite("satellite", satellite, satellite.table) for satellite in source.satellites),
+        *(("hub", hub.reference, hub.table, False) for hub in source.hubs),
+        *(("link", link.parent.name, link.table, False) for link in source.links),
+    ]
+    return [
+        Step(step_name(kind, subject), order, kind, subject, table, xts_assisted)
+        for order, (kind, subject, table, xts_assisted) in enumerate(planned, start=1)
+    ]
+
+
+def _of_satellite(kind: str, satellite: Satellite, table: str) -> tuple[str, str, str, bool]:
+    return kind, satellite.name, table, satellite.xts_assisted
+
+
+def _batch(row: dict[str, Any]) -> Batch:
+    return Batch(**row)
+
+
+def _step(row: dict[str, Any]) -> Step:
+    figures = {field.name: row.pop(field.name) for field in fields(Figures)}
+    recorded = {name: value for name, value in figures.items() if value is not None}
+    return Step(**row, figures=Figures(**recorded))
+
+
+def _batches(transaction: Transaction, warehouse: Warehouse, template: str, **values: object) -> list[Batch]:
+    return [_batch(row) for row in transaction.rows(warehouse.renderer.render(template), values)]
+
+
+def batches_of_partition(transaction: Transaction, warehouse: Warehouse, source: str, partition: str) -> list[Batch]:
+    """The batches of one partition, newest first; abandoned ones left out."""
+    return _batches(transaction, warehouse, "control/batches_of_partition", source=source, partition_key=partition)
+
+
+def batch_of_stamp(transaction: Transaction, warehouse: Warehouse, load_timestamp: datetime) -> Batch | None:
+    """The batch that was given this load timestamp."""
+    return next(iter(_batches(transaction, warehouse, "control/batch_of_stamp", load_timestamp=load_timestamp)), None)
+
+
+def all_batches(warehouse: Warehouse) -> list[Batch]:
+    """Every batch of the ledger, newest first."""
+    with warehouse.transaction() as transaction:
+        return _batches(transaction, warehouse, "control/batches")
+
+
+def open_batches(warehouse: Warehouse) -> list[Batch]:
+    """Every open batch of the warehouse, oldest first."""
+    with warehouse.transaction() as transaction:
+        return _batches(transaction, warehouse, "control/open_batches")
+
+
+def batch_by_id(warehouse: Warehouse, batch_id: str) -> Batch:
+    """One batch; NotStagedError when the ledger has none of that id."""
+    with warehouse.transaction() as transaction:
+        found = _batches(transaction, warehouse, "control/batch", batch_id=batch_id)
+    if not found:
+        raise NotStagedError(f"batch {batch_id} is not in the ledger; `xts status` lists those that are")
+    return found[0]
+
+
+def newest_batch(warehouse: Warehouse, source: str, partition: str) -> Batch:
+    """The newest batch of a partition; NotStagedError names the staging asset when there is none."""
+    with warehouse.transaction() as transaction:
+        found = batches_of_partition(transaction, warehouse, source, partition)
+    if not found:
+        raise NotStagedError(
+            f"source {source} has no batch for partition {partition!r}: materialize the asset staged/{source} "
+            "for this partition first"
+        )
+    return found[0]
+
+
+def older_open_batches(warehouse: Warehouse, batch: Batch, own: Iterable[str] = ()) -> list[Batch]:
+    """The open batches of a batch's source with an earlier stamp, oldest first; those of `own` (ids) left out."""
+    left_out = set(own)
+    return [
+        older
+        for older in open_batches(warehouse)
+        if older.source == batch.source
+        and older.load_timestamp < batch.load_timestamp
+        and older.batch_id not in left_out
+    ]
+
+
+def steps_of(transaction: Transaction, warehouse: Warehouse, batch: Batch) -> list[Step]:
+    """The steps of a batch in their order."""
+    statement = warehouse.renderer.render("control/steps")
+    return [_step(row) for row in transaction.rows(statement, {"batch_id": batch.batch_id})]
+
+
+def read_steps(warehouse: Warehouse, batch: Batch) -> list[Step]:
+    """The steps of a batch in their order, read in a transaction of their own."""
+    with warehouse.transaction() as transaction:
+        return steps_of(transaction, warehouse, batch)
+
+
+def write_batch(transaction: Transaction, warehouse: Warehouse, batch: Batch, steps: Iterable[Step]) -> None:
+    """Write a batch and its list of steps, which is fixed with its stamp."""
+    transaction.run(warehouse.renderer.render("control/insert_batch"), batch.values())
+    insert_step = warehouse.renderer.render("control/insert_step")
+    for step in steps:
+        row = asdict(step) | asdict(step.figures) | {"batch_id": batch.batch_id}
+        transaction.run(insert_step, row)
+
+
+def close_batch(warehouse: Warehouse, batch: Batch, now: datetime) -> None:
+    """Mark a batch done when its last step is recorded; leaves it alone otherwise. Safe to run again."""
+    values = {"batch_id": batch.batch_id, "now": now}
+    in_transaction(
+        warehouse, lambda transaction: transaction.run(warehouse.renderer.render("control/close_batch"), values)
+    )
+
+
+def abandon_batch(warehouse: Warehouse, batch_id: str, now: datetime) -> Batch:
+    """Abandon an open batch of which nothing but staged rows was written.
+
+    It is then not open, no replay target, and refused by every step. BatchStateError when it has written (finish it: run
+    the load of its partition again) or is not open.
+    """
+    batch = batch_by_id(warehouse, batch_id)
+
+    def work(transaction: Transaction) -> None:
+        values = {"batch_id": batch_id, "now": now}
+        transaction.run(warehouse.renderer.render("control/mark_steps"), values)
+        (current,) = _batches(transaction, warehouse, "control/batch", batch_id=batch_id)
+        if current.status != "open":
+            raise BatchStateError(f"batch {batch_id} is {current.status}: only an open batch can be abandoned")
+        written = [
+            step.step for step in steps_of(transaction, warehouse, batch) if step.is_done and step.kind != "switch"
+        ]
+        if written:
+            raise BatchStateError(
+                f"batch {batch_id} has written already ({', '.join(written)}) and cannot be abandoned: "
+                f"finish it by loading source {batch.source}, partition {batch.partition_key!r} again"
+            )
+        transaction.run(warehouse.renderer.render("control/abandon_batch"), values)
+
+    in_transaction(warehouse, work)
+    return batch_by_id(warehouse, batch_id)
+
+
+def newest_stamp(transaction: Transaction, warehouse: Warehouse) -> datetime | None:
+    """The newest load timestamp ever given; None before the first."""
+    (clock,) = transaction.rows(warehouse.renderer.render("control/read_clock"), {})
+    newest: datetime | None = clock["newest_load_timestamp"]
+    return newest
+
+
+def closed_until(warehouse: Warehouse) -> datetime | None:
+    """The load timestamp up to which every answer is final: just before the oldest open batch, else the newest stamp.
+
+    None before the first batch. UTC, without zone.
+    """
+    with warehouse.transaction() as transaction:
+        opened = _batches(transaction, warehouse, "control/open_batches")
+        if opened:
+            return opened[0].load_timestamp - MICROSECOND
+        return newest_stamp(transaction, warehouse)

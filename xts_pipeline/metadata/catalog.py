@@ -1,0 +1,172 @@
+"""All declared sources together: reading them from YAML or dicts, and the rules that hold between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from xts_pipeline.errors import DeclarationError
+from xts_pipeline.metadata.declaration import SourceDeclaration
+from xts_pipeline.metadata.model import Satellite, SourceModel
+
+COMPONENT_TYPE = "xts_pipeline.XtsSource"
+
+
+def read_declaration(declared: Mapping[str, Any] | SourceDeclaration | str | Path) -> SourceDeclaration:
+    """Read one source from a dict, or from a YAML file with the same keys.
+
+    A file in Dagster's component form (`type: xts_pipeline.XtsSource`, `attributes: ...`) is read too. A relative
+    `delivery.path` is taken from the folder of the file. DeclarationError names file, field and what to write.
+    """
+    if isinstance(declared, SourceDeclaration):
+        return declared
+    if isinstance(declared, Mapping):
+        return _validated(declared, f"source {declared.get('source', '(unnamed)')}")
+    path = Path(declared)
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DeclarationError(f"{path}: the declaration cannot be read: {error.strerror or error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DeclarationError(f"{path}: this is no YAML: {error}") from error
+    if isinstance(content, Mapping) and content.get("type") == COMPONENT_TYPE:
+        content = content.get("attributes")
+    if not isinstance(content, Mapping):
+        raise DeclarationError(f"{path}: a source is a mapping that begins with `source: <name>`")
+    return _validated(_with_absolute_path(content, path.parent), str(path))
+
+
+def _with_absolute_path(content: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+    delivery = content.get("delivery")
+    if isinstance(delivery, Mapping) and isinstance(delivery.get("path"), str):
+        return {**content, "delivery": {**delivery, "path": str(folder / delivery["path"])}}
+    return content
+
+
+def _validated(content: Mapping[str, Any], where: str) -> SourceDeclaration:
+    try:
+        return SourceDeclaration.model_validate(dict(content))
+    except ValidationError as error:
+        raise DeclarationError(f"{where} is not declared right:\n" + "\n".join(_explained(error))) from None
+
+
+def _explained(error: ValidationError) -> Iterable[str]:
+    """One line a fault: the field as a path, and what is wrong in plain words."""
+    for fault in error.errors(include_url=False):
+        field = ".".join(str(part) for part in fault["loc"]) or "the whole"
+        if fault["type"] == "extra_forbidden":
+            yield f"  {field}: there is no such field; see `xts fields` for those there are"
+        elif fault["type"] == "missing":
+            yield f"  {field}: this field is missing"
+        else:
+            yield f"  {field}: {fault['msg'].removeprefix('Value error, ')}"
+
+
+class Catalog:
+    """The declared sources, by name, after the rules between them were checked."""
+
+    def __init__(self, declarations: Iterable[SourceDeclaration]) -> None:
+        self.sources: dict[str, SourceModel] = {}
+        for declaration in declarations:
+            if declaration.source.lower() in {name.lower() for name in self.sources}:
+                raise DeclarationError(f"source {declaration.source} is declared twice")
+            self.sources[declaration.source] = SourceModel(declaration)
+        models = list(self.sources.values())
+        _check_staged_names(models)
+        _check_one_source_a_satellite(models)
+        _check_same_keys(models)
+        _check_same_links(models)
+        _check_one_algorithm(models)
+
+    @classmethod
+    def read(cls, sources: Iterable[Mapping[str, Any] | SourceDeclaration | str | Path]) -> Catalog:
+        """Read and check all of them; DeclarationError as in `read_declaration`."""
+        return cls([read_declaration(source) for source in sources])
+
+    @property
+    def hash_algorithm(self) -> str:
+        """The one algorithm of the vault; sha256 when there are no sources."""
+        return next((model.declaration.hash_algorithm for model in self.sources.values()), "sha256")
+
+    def source(self, name: str) -> SourceModel:
+        """The source of that name; DeclarationError lists those there are."""
+        if name not in self.sources:
+            raise DeclarationError(f"source {name} is not declared; declared are: {', '.join(sorted(self.sources))}")
+        return self.sources[name]
+
+    def satellite(self, name: str) -> tuple[SourceModel, Satellite]:
+        """A satellite and the source that feeds it; DeclarationError lists those there are."""
+        for model in self.sources.values():
+            for satellite in model.satellites:
+                if satellite.name == name:
+                    return model, satellite
+        known = sorted(satellite.name for model in self.sources.values() for satellite in model.satellites)
+        raise DeclarationError(f"satellite {name} is not declared; declared are: {', '.join(known)}")
+
+
+def _check_staged_names(models: list[SourceModel]) -> None:
+    for model in models:
+        keys = [on.staged_hash_key.lower() for on in (*model.hubs, *model.links)]
+        if clash := sorted({key for key in keys if keys.count(key) > 1}):
+            raise DeclarationError(
+                f"source {model.name}: {', '.join(clash)} would hold two hash keys: rename a role, it reads like a hub"
+            )
+
+
+def _check_one_source_a_satellite(models: list[SourceModel]) -> None:
+    owner: dict[str, str] = {}
+    for model in models:
+        for satellite in model.satellites:
+            if (other := owner.setdefault(satellite.name.lower(), model.name)) != model.name:
+                raise DeclarationError(
+                    f"satellite {satellite.name} is declared by {other} and {model.name}: "
+                    "a satellite has one source; give each its own and join them in a view"
+                )
+
+
+def _check_same_keys(models: list[SourceModel]) -> None:
+    """A hub has the same business key columns and types, whoever feeds it."""
+    seen: dict[str, tuple[str, dict[str, str]]] = {}
+    for model in models:
+        for hub in model.declaration.hubs:
+            types = {
+                column: str(model.declared_types.get(hub.source_columns.get(column, column), "inferred"))
+                for column in hub.business_key
+            }
+            first, known = seen.setdefault(hub.hub.lower(), (f"{model.name}", types))
+            if known.keys() != types.keys():
+                raise DeclarationError(
+                    f"hub_{hub.hub}: the business key is [{', '.join(known)}] in {first} and "
+                    f"[{', '.join(types)}] in {model.name}; name one hub column each and map the source's own "
+                    "names with source_columns"
+                )
+            for column in types:
+                if known[column] != types[column]:
+                    raise DeclarationError(
+                        f"hub_{hub.hub}: business key column {column} is {known[column]} in {first} and "
+                        f"{types[column]} in {model.name}: declare one type in both"
+                    )
+
+
+def _check_same_links(models: list[SourceModel]) -> None:
+    seen: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
+    for model in models:
+        for link in model.links:
+            sides = tuple((hub.table, hub.staged_hash_key) for hub in link.hubs)
+            first, known = seen.setdefault(link.table.lower(), (model.name, sides))
+            if known != sides:
+                raise DeclarationError(
+                    f"{link.table} joins {', '.join(table for table, _ in known)} in {first} and "
+                    f"{', '.join(table for table, _ in sides)} in {model.name}: declare the same hubs in one order"
+                )
+
+
+def _check_one_algorithm(models: list[SourceModel]) -> None:
+    algorithms = {model.declaration.hash_algorithm: model.name for model in models}
+    if len(algorithms) > 1:
+        named = ", ".join(f"{algorithm} in {name}" for algorithm, name in sorted(algorithms.items()))
+        raise DeclarationError(f"hash_algorithm is {named}: keys of one vault must be made alike")

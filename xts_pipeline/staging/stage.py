@@ -1,0 +1,231 @@
+"""Staging: a delivery becomes the staged rows of one batch, all of it or nothing, and is stamped."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from xts_pipeline.errors import DeliveryError, WarehouseBusyError
+from xts_pipeline.ledger import utc_now
+from xts_pipeline.metadata import ColumnType, SourceModel
+from xts_pipeline.staging.columns import Matched, match_columns, settle_types
+from xts_pipeline.staging.faults import Fault, Faults
+from xts_pipeline.staging.fingerprint import Fingerprint
+from xts_pipeline.staging.readers import Chunk, Delivery
+from xts_pipeline.staging.rows import APPLIED, fit_rows, malformed_faults, staged_rows
+from xts_pipeline.staging.stamp import StagedBatch, Stamped, discard, stamp
+from xts_pipeline.staging.tables import TableBuilder, known_columns, remembered_types
+from xts_pipeline.staging.ties import RejectedRow, as_json, break_ties, contradicting_rows, refuse_contradictions
+from xts_pipeline.staging.typing import fit
+from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
+
+MAX_PARTITION_KEY = 255
+UNSTAMPED_FOR = timedelta(days=1)  # staged rows older than this without a stamp were left by a crash
+_UNFIT_FOR_PARTITIONS = re.compile(r"[,/\x00-\x1f\x7f-\x9f]|\.\.\.")
+
+Progress = Callable[[int], None]
+
+
+def checked_partition(source: str, partition: str | None) -> str | None:
+    """A partition key that Dagster, SQL and file names can carry; DeliveryError says which characters it may not hold."""
+    if partition is None:
+        return None
+    if not isinstance(partition, str) or not partition or partition != partition.strip():
+        raise DeliveryError(f"source {source}: a partition key is text without blanks around it, not {partition!r}")
+    if len(partition) > MAX_PARTITION_KEY or _UNFIT_FOR_PARTITIONS.search(partition):
+        raise DeliveryError(
+            f"source {source}: partition key {partition!r} cannot be carried by Dagster: no comma, slash, `...` or "
+            f"control character, and at most {MAX_PARTITION_KEY} characters"
+        )
+    return partition
+
+
+def new_batch_id(now: datetime) -> str:
+    """An id that sorts by the time it was given: 20260104T060000000000_9f86d081."""
+    return f"{now:%Y%m%dT%H%M%S%f}_{secrets.token_hex(4)}"
+
+
+def stage(
+    warehouse: Warehouse,
+    source: SourceModel,
+    delivery: Delivery,
+    partition: str | None,
+    *,
+    root_run: str | None = None,
+    load_timestamp: datetime | None = None,
+    clock: Callable[[], datetime] = utc_now,
+    progress: Progress | None = None,
+) -> Stamped:
+    """Stage one delivery and stamp it.
+
+    The rows are written in one transaction under a batch id, then a short second one gives the stamp. Anything wrong
+    with the delivery stops the batch before a table is written (DeliveryError, ContradictionError), or, with
+    `on_error: quarantine`, sends the bad rows to control.rejected_row.
+    """
+    checked_partition(source.name, partition)
+    started = utc_now()
+    with warehouse.transaction() as transaction:
+        staging = _Staging(transaction, warehouse, source, delivery, new_batch_id(started), progress)
+        staged = staging.run(partition, started)
+    try:
+        stamped = stamp(warehouse, source, staged, root_run=root_run, load_timestamp=load_timestamp, clock=clock)
+    except Exception:
+        in_transaction(warehouse, lambda again: discard(again, warehouse, source, staged.batch_id))
+        raise
+    _purge(warehouse, source, started)
+    return stamped
+
+
+def _purge(warehouse: Warehouse, source: SourceModel, now: datetime) -> None:
+    """Drop staged rows nobody needs any more; left for the next time when another writer is at it."""
+    values = {"source": source.name, "unstamped_before": f"{now - UNSTAMPED_FOR:%Y%m%dT%H%M%S%f}"}
+
+    def work(transaction: Transaction) -> None:
+        if source.rows_table in known_columns(transaction, warehouse):
+            transaction.run(warehouse.renderer.render("staged/purge", source=source), values)
+
+    try:
+        in_transaction(warehouse, work)
+    except WarehouseBusyError:
+        return
+
+
+@dataclass
+class _Staging:
+    """The staging of one delivery inside one transaction."""
+
+    transaction: Transaction
+    warehouse: Warehouse
+    source: SourceModel
+    delivery: Delivery
+    batch_id: str
+    progress: Progress | None
+    faults: Faults = field(default_factory=Faults)
+    fingerprint: Fingerprint = field(default_factory=Fingerprint)
+    rows_rejected: int = 0
+
+    @property
+    def quarantines(self) -> bool:
+        """Whether bad rows are kept aside rather than stopping the batch."""
+        return self.source.declaration.on_error == "quarantine"
+
+    def run(self, partition: str | None, started: datetime) -> StagedBatch:
+        """Read, fit, hash and write every row; refuse or set aside what is wrong."""
+        chunks = self.delivery.chunks()
+        first = next(chunks, None)
+        undeclared: tuple[str, ...] = ()
+        if self.delivery.columns or first is not None:
+            matched = match_columns(self.source, self.delivery)
+            undeclared = matched.undeclared
+            if first is not None:
+                self._write(chain([first], chunks), first, matched, self._partition_applied(partition))
+        if self.faults and not self.quarantines:
+            raise DeliveryError(self.faults.message(self.source.name, self.delivery.name))
+        bounds = self._settled()
+        return StagedBatch(
+            batch_id=self.batch_id,
+            partition=partition,
+            fingerprint=self.fingerprint.hexdigest(self.source),
+            rows_rejected=self.rows_rejected,
+            started_at=started,
+            undeclared_columns=undeclared,
+            **bounds,
+        )
+
+    def _partition_applied(self, partition: str | None) -> pa.Scalar | None:
+        if not self.source.declaration.applied_is_partition:
+            return None
+        fitted = fit(pa.array([partition], pa.string()), APPLIED, zone=self.source.declaration.timezone)
+        if partition is None or fitted.misfits:
+            raise DeliveryError(
+                f"source {self.source.name}: applied_timestamp is the partition's date, and partition {partition!r} "
+                "is none: write it like 2026-01-04"
+            )
+        return fitted.values[0]
+
+    def _write(
+        self, chunks: Iterator[Chunk], first: Chunk, matched: Matched, partition_applied: pa.Scalar | None
+    ) -> None:
+        types: dict[str, ColumnType] | None = None
+        rows_read = 0
+        for chunk in chunks:
+            if types is None and chunk.table.num_rows:
+                types = self._prepared(matched, chunk.table)
+            rows = fit_rows(self.source, chunk, matched, types, partition_applied) if types else None
+            faults = rows.faults if rows else malformed_faults(chunk)
+            self._take_faults(chunk, faults)
+            rows_read += chunk.table.num_rows + len(chunk.malformed)
+            if rows and (self.quarantines or not self.faults):
+                self._append(staged_rows(self.source, self.batch_id, rows.without_faults()))
+            if self.progress:
+                self.progress(rows_read)
+
+    def _prepared(self, matched: Matched, first: pa.Table) -> dict[str, ColumnType]:
+        """Settle the types by the first rows, and have every table of the source in place."""
+        remembered = remembered_types(self.transaction, self.warehouse, self.source)
+        types = settle_types(self.source, self.delivery, matched, first, remembered)
+        known = known_columns(self.transaction, self.warehouse)
+        TableBuilder(self.transaction, self.warehouse, self.source, types, known).build()
+        return types
+
+    def _append(self, staged: pa.Table) -> None:
+        if staged.num_rows:
+            self.fingerprint.add(self.source, staged)
+            self.transaction.append("staged", self.source.rows_table, staged)
+
+    def _take_faults(self, chunk: Chunk, faults: tuple[Fault, ...]) -> None:
+        self.faults.add(faults)
+        if self.quarantines and faults:
+            self._reject(_rejected(chunk, faults))
+
+    def _reject(self, rows: list[RejectedRow]) -> None:
+        for row in rows:
+            self.fingerprint.add_rejected(row.row_json)
+        self.rows_rejected += len(rows)
+        table = pa.table(
+            {
+                "batch_id": [self.batch_id] * len(rows),
+                "source": [self.source.name] * len(rows),
+                "row_number": [row.row_number for row in rows],
+                "reason": [row.reason for row in rows],
+                "row_json": [row.row_json for row in rows],
+                "rejected_at": pa.array([utc_now()] * len(rows), pa.timestamp("us")),
+            }
+        )
+        self.transaction.append("control", "rejected_row", table)
+
+    def _settled(self) -> dict[str, object]:
+        """Decide the ties, refuse or set aside contradictions, and measure what is left."""
+        if self.source.rows_table not in known_columns(self.transaction, self.warehouse):
+            return {"rows_staged": 0, "earliest_applied_timestamp": None, "newest_applied_timestamp": None}
+        break_ties(self.transaction, self.warehouse, self.source, self.batch_id)
+        values = {"batch_id": self.batch_id}
+        if not self.quarantines:
+            refuse_contradictions(self.transaction, self.warehouse, self.source, self.batch_id)
+        elif rows := list(contradicting_rows(self.transaction, self.warehouse, self.source, self.batch_id)):
+            self._reject(rows)
+            self.transaction.run(self.warehouse.renderer.render("staged/reject", source=self.source), values)
+        (bounds,) = self.transaction.rows(self.warehouse.renderer.render("staged/bounds", source=self.source), values)
+        return bounds
+
+
+def _rejected(chunk: Chunk, faults: tuple[Fault, ...]) -> list[RejectedRow]:
+    """Each faulty row of a chunk once, with all that is wrong with it and what was delivered."""
+    reasons: dict[int, list[str]] = {}
+    for fault in faults:
+        where = f"column {fault.column}: " if fault.column else ""
+        reasons.setdefault(fault.row_number, []).append(f"{where}{fault.what} ({fault.reason})")
+    lines = {row.row_number: as_json({"line": row.text}) for row in chunk.malformed}
+    numbers = pa.array(sorted(set(reasons) - set(lines)), pa.int64())
+    faulty = pc.is_in(chunk.row_numbers, value_set=numbers)
+    delivered = chunk.table.filter(faulty).to_pylist()
+    for number, row in zip(chunk.row_numbers.filter(faulty).to_pylist(), delivered, strict=True):
+        lines[number] = as_json(row)
+    return [RejectedRow(number, "; ".join(reasons[number]), lines[number]) for number in sorted(reasons)]

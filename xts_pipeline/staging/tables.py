@@ -1,0 +1,240 @@
+"""The tables a source needs, made when they are not there yet, and grown when its declaration grew.
+
+What each table was made with is remembered in control.table_column, so that a column keeps its type and no engine's own
+catalog has to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from xts_pipeline.errors import BatchStateError, DeclarationError
+from xts_pipeline.metadata import ColumnType, Hub, Link, Parent, Satellite, SourceModel
+from xts_pipeline.metadata.types import TEXT
+from xts_pipeline.templates import Statement
+from xts_pipeline.warehouse import Transaction, Warehouse
+
+HASH = "hash"
+CONTROL_TABLES = (
+    "clock",
+    "load_batch",
+    "load_step",
+    "target_table",
+    "satellite",
+    "table_column",
+    "setting",
+    "rejected_row",
+)
+Known = dict[str, dict[str, str]]
+
+
+def prepare_control(transaction: Transaction, warehouse: Warehouse, algorithm: str) -> None:
+    """Make the three schemas and the control tables; DeclarationError when the vault was made with other hashes."""
+    render = warehouse.renderer.render
+    for schema in ("vault", "staged", "control"):
+        transaction.run(render("ddl/schema", schema=schema), {})
+    for table in CONTROL_TABLES:
+        transaction.run(render(f"ddl/control_{table}"), {})
+    transaction.run(render("control/begin_clock"), {})
+    setting = {"name": "hash_algorithm", "value": algorithm}
+    found = transaction.rows(render("control/setting"), setting)
+    if not found:
+        transaction.run(render("control/insert_setting"), setting)
+    elif found[0]["value"] != algorithm:
+        raise DeclarationError(
+            f"hash_algorithm: this vault was made with {found[0]['value']}, the sources declare {algorithm}: "
+            f"declare {found[0]['value']}, or load into a new vault"
+        )
+
+
+def known_columns(transaction: Transaction, warehouse: Warehouse) -> Known:
+    """Table: column: type, of every table made so far."""
+    known: Known = {}
+    for row in transaction.rows(warehouse.renderer.render("control/table_columns"), {}):
+        known.setdefault(row["table_name"], {})[row["column_name"]] = row["column_type"]
+    return known
+
+
+def remembered_types(transaction: Transaction, warehouse: Warehouse, source: SourceModel) -> dict[str, ColumnType]:
+    """The types the columns of a source have had since their first batch."""
+    columns = known_columns(transaction, warehouse).get(source.rows_table, {})
+    return {name: ColumnType.parse(type_) for name, type_ in columns.items() if type_ != HASH}
+
+
+def to_be_seeded(transaction: Transaction, warehouse: Warehouse, source: SourceModel) -> list[Satellite]:
+    """The satellites that were loaded without XTS so far and are declared with one now.
+
+    DeclarationError for the other direction: rows that came late meanwhile could not be put in their place afterwards.
+    """
+    rows = transaction.rows(warehouse.renderer.render("control/satellites"), {"source": source.name})
+    known = {row["satellite"]: bool(row["xts_assisted"]) for row in rows}
+    for satellite in source.satellites:
+        if known.get(satellite.name) and not satellite.xts_assisted:
+            raise DeclarationError(
+                f"satellite {satellite.name}: its timeline is kept by the XTS; xts_assisted cannot be turned off, since "
+                "late rows loaded meanwhile could not be put in their place afterwards"
+            )
+    return [sat for sat in source.satellites if sat.xts_assisted and known.get(sat.name) is False]
+
+
+@dataclass(frozen=True)
+class TableBuilder:
+    """Makes and grows the tables of one source inside one transaction."""
+
+    transaction: Transaction
+    warehouse: Warehouse
+    source: SourceModel
+    types: Mapping[str, ColumnType]
+    known: Known
+
+    def build(self) -> None:
+        """Make every table of the source that is not there, add the columns that are new, seed the XTS that are due."""
+        self._staged()
+        parents: dict[str, Parent] = {}
+        for hub in self.source.hubs:
+            self._hub(hub)
+            parents[hub.table] = hub.parent
+        for link in self.source.links:
+            self._link(link)
+            parents[link.table] = link.parent
+        for parent in parents.values():
+            self._run("ddl/xts", parent=parent, algorithm=self.algorithm)
+            self._target(parent.xts_table)
+        seeded = to_be_seeded(self.transaction, self.warehouse, self.source)
+        for satellite in self.source.satellites:
+            self._satellite(satellite)
+        for satellite in seeded:
+            self._run("load/xts_seed", {"record_target": satellite.record_target}, satellite=satellite)
+            self._run("control/assist_satellite", {"satellite": satellite.name})
+
+    @property
+    def algorithm(self) -> str:
+        """The hash algorithm of the source."""
+        return self.source.declaration.hash_algorithm
+
+    def _staged(self) -> None:
+        source = self.source
+        hashes = [on.staged_hash_key for on in (*source.hubs, *source.links)]
+        hashes += [satellite.hashdiff for satellite in source.satellites]
+        wanted = {name: str(type_) for name, type_ in self.types.items()}
+        wanted |= dict.fromkeys(hashes, HASH)
+        wanted |= {satellite.rectarget: str(TEXT) for satellite in source.satellites}
+        if source.rows_table not in self.known:
+            self._run("ddl/staged_rows", source=source)
+
+        def add(column: str, type_: str) -> Statement:
+            if type_ == HASH:
+                return self._render("ddl/staged_hash", source=source, column=column, algorithm=self.algorithm)
+            return self._render("ddl/staged_column", source=source, column=column, type=ColumnType.parse(type_))
+
+        if self._grow(source.rows_table, wanted, add):
+            self._run("ddl/staged_view", source=source)
+
+    def _hub(self, hub: Hub) -> None:
+        columns = tuple((column, self.types[delivered]) for column, delivered in hub.business_key)
+        wanted = {column: str(type_) for column, type_ in columns}
+        known = self.known.get(hub.table)
+        if known is None:
+            self._run("ddl/hub", hub=hub, columns=columns, algorithm=self.algorithm)
+            self._remember(hub.table, wanted)
+            self._target(hub.table)
+        elif known != wanted:
+            raise DeclarationError(
+                f"{hub.table} was made with the business key {_spelled(known)}, source {self.source.name} brings "
+                f"{_spelled(wanted)}: a hub's key never changes; declare the types of these columns as the hub has them"
+            )
+
+    def _link(self, link: Link) -> None:
+        wanted = {hub.staged_hash_key: HASH for hub in link.hubs}
+        known = self.known.get(link.table)
+        if known is None:
+            self._run("ddl/link", link=link, algorithm=self.algorithm)
+            self._remember(link.table, wanted)
+            self._target(link.table)
+        elif known != wanted:
+            raise DeclarationError(
+                f"{link.table} was made with {', '.join(known)}, source {self.source.name} brings {', '.join(wanted)}: "
+                "the hubs of a link never change; give the new combination a link of its own"
+            )
+
+    def _satellite(self, satellite: Satellite) -> None:
+        wanted = {column: str(self.types[column]) for column in satellite.columns}
+        if satellite.table not in self.known:
+            if self.warehouse.renderer.dialect == "duckdb":
+                self._run("ddl/satellite_sequence", satellite=satellite)
+            columns = tuple((column, self.types[column]) for column in satellite.columns)
+            self._run("ddl/satellite", satellite=satellite, columns=columns, algorithm=self.algorithm)
+            self._run("load/ghost", satellite=satellite, algorithm=self.algorithm)
+            self._remember(satellite.table, wanted)
+            self._target(satellite.table)
+            state = {"source": satellite.source, "satellite": satellite.name, "xts_assisted": satellite.xts_assisted}
+            self._run("control/insert_satellite", state)
+            return
+        self._refuse_other_owner(satellite)
+        if gone := sorted(self.known[satellite.table].keys() - wanted.keys()):
+            raise DeclarationError(
+                f"satellite {satellite.name}: column {', '.join(gone)} was taken out of the declaration, and rows "
+                "restored later would lose it: keep the column, or declare a new satellite"
+            )
+
+        def add(column: str, type_: str) -> Statement:
+            return self._render(
+                "ddl/satellite_column", satellite=satellite, column=column, type=ColumnType.parse(type_)
+            )
+
+        self._grow(satellite.table, wanted, add)
+
+    def _refuse_other_owner(self, satellite: Satellite) -> None:
+        statement = self._render("control/owner_of_satellite")
+        for row in self.transaction.rows(statement, {"satellite": satellite.name}):
+            if row["source"] != self.source.name:
+                raise DeclarationError(
+                    f"satellite {satellite.name} was loaded by source {row['source']} so far and is declared by "
+                    f"{self.source.name} now: a satellite has one source"
+                )
+
+    def _grow(self, table: str, wanted: Mapping[str, str], add: Callable[[str, str], Statement]) -> bool:
+        """Add the columns a table lacks; DeclarationError when one is there with another type."""
+        known = self.known.get(table, {})
+        for column, type_ in wanted.items():
+            if column in known and known[column] != type_:
+                raise DeclarationError(
+                    f"column {column} of {table.removesuffix('__rows')} is {known[column]} since its first batch and "
+                    f"would be {type_} now: declare {known[column]}, or take a new column name"
+                )
+        missing = {column: type_ for column, type_ in wanted.items() if column not in known}
+        for column, type_ in missing.items():
+            self.transaction.run(add(column, type_), {})
+        self._remember(table, missing)
+        return bool(missing)
+
+    def _remember(self, table: str, columns: Mapping[str, str]) -> None:
+        for column, type_ in columns.items():
+            values = {"table_name": table, "column_name": column, "column_type": type_}
+            self._run("control/insert_table_column", values)
+            self.known.setdefault(table, {})[column] = type_
+
+    def _target(self, table: str) -> None:
+        self._run("control/insert_target", {"target_table": table})
+
+    def _render(self, template: str, **context: object) -> Statement:
+        return self.warehouse.renderer.render(template, **context)
+
+    def _run(self, template: str, values: Mapping[str, object] | None = None, **context: object) -> None:
+        self.transaction.run(self._render(template, **context), values or {})
+
+
+def _spelled(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{column} {type_}" for column, type_ in columns.items())
+
+
+def refuse_orphans(declared: Mapping[str, SourceModel], open_sources: Mapping[str, list[str]]) -> None:
+    """BatchStateError when a source with an open batch is no longer declared."""
+    for source, batches in open_sources.items():
+        if source not in declared:
+            raise BatchStateError(
+                f"source {source} is not declared, but its batch {', '.join(batches)} is open and answers are not final "
+                f"until it is finished: declare the source again and load once, which finishes it, or give it up with "
+                f"`xts abandon {batches[0]}` if nothing of it was written"
+            )

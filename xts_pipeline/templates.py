@@ -1,0 +1,163 @@
+"""Renders the statements of `sql/` for a dialect.
+
+A template writes a name through an identifier filter (`vault`, `staged`, `control`, `schema`, `identifier`) and a
+value through `bind`; anything else between braces is an error, and so is a variable that nobody gave. What differs
+between engines comes from `sql/dialect/<dialect>.sql.j2`, whose macros every template sees as `dialect`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+DIALECTS = ("duckdb", "snowflake")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_]{1,400}")
+_BESIDE_PACKAGE = Path(__file__).parent / "sql"  # in the wheel
+SQL_FOLDER = _BESIDE_PACKAGE if _BESIDE_PACKAGE.is_dir() else Path(__file__).parent.parent / "sql"
+
+
+class TemplateError(Exception):
+    """A template or what it was given breaks the rules of rendering; a fault of this project, not of its user."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One rendered statement: the name of its template, its text, and the values it must be given."""
+
+    name: str
+    sql: str
+    binds: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where tables live. `database` is set where a name needs it: a DuckDB file vault.duckdb is a catalog `vault`,
+    which would make `vault.hub_customer` ambiguous."""
+
+    database: str | None = None
+    vault: str = "vault"
+    staged: str = "staged"
+    control: str = "control"
+
+    def of(self, schema: str) -> str:
+        """The name of the schema that templates call `schema`."""
+        return str(getattr(self, schema))
+
+
+def _identifier(name: object, dialect: str) -> Markup:
+    if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
+        raise TemplateError(f"{name!r} is no identifier")
+    return Markup(f'"{name.upper()}"' if dialect == "snowflake" else f'"{name}"')
+
+
+def _digits(number: object) -> Markup:
+    if type(number) is not int or number < 0:
+        raise TemplateError(f"{number!r} is no whole number")
+    return Markup(str(number))
+
+
+def _refuse_plain(value: object) -> object:
+    """Let only what a filter or a macro made into the statement."""
+    if not isinstance(value, Markup):
+        raise TemplateError(f"{value!r} went into a statement through no filter: name it or bind it")
+    return value
+
+
+@dataclass
+class Renderer:
+    """Renders templates for one dialect and one place."""
+
+    dialect: str
+    places: Places = field(default_factory=Places)
+    _environment: jinja2.Environment = field(init=False, repr=False)
+    _rendered: dict[tuple[object, ...], Statement] = field(init=False, repr=False, default_factory=dict)
+    _binds: set[str] = field(init=False, repr=False, default_factory=set)
+    _lock: threading.Lock = field(init=False, repr=False, default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        if self.dialect not in DIALECTS:
+            raise TemplateError(f"dialect {self.dialect!r} is none of {', '.join(DIALECTS)}")
+        self._environment = _environment()
+        self._environment.filters |= {
+            "identifier": lambda name: _identifier(name, self.dialect),
+            "digits": _digits,
+            "schema": self._schema,
+            "bind": jinja2.pass_context(lambda _, name: self._bind(name)),
+            **{schema: self._table_in(schema) for schema in ("vault", "staged", "control")},
+        }
+        self._environment.globals["dialect"] = self._environment.get_template(f"dialect/{self.dialect}.sql.j2").module
+
+    def render(self, template: str, **context: Any) -> Statement:
+        """Render `sql/<template>.sql.j2`; rendered once for the same context, whose values must be hashable."""
+        key = (template, *sorted(context.items(), key=lambda item: item[0]))
+        with self._lock:
+            if key not in self._rendered:
+                self._rendered[key] = self._render(template, context)
+            return self._rendered[key]
+
+    def _render(self, template: str, context: dict[str, Any]) -> Statement:
+        self._binds = set()
+        try:
+            text = self._environment.get_template(f"{template}.sql.j2").render(**context)
+        except jinja2.TemplateError as error:
+            raise TemplateError(f"sql/{template}.sql.j2: {error}") from error
+        return Statement(template, _tidy(text), frozenset(self._binds))
+
+    def _schema(self, name: str) -> Markup:
+        schema = _identifier(self.places.of(name), self.dialect)
+        if self.places.database is None:
+            return schema
+        return Markup("{}.{}").format(_identifier(self.places.database, self.dialect), schema)
+
+    def _table_in(self, schema: str) -> Callable[[str], Markup]:
+        def qualified(table: str) -> Markup:
+            return Markup("{}.{}").format(self._schema(schema), _identifier(table, self.dialect))
+
+        return qualified
+
+    def _bind(self, name: str) -> Markup:
+        """Write the place of a value and note that the statement needs it.
+
+        The filter takes the context, so that Jinja does not fold it into the template when it compiles.
+        """
+        if not name.isidentifier():
+            raise TemplateError(f"{name!r} is no name of a value")
+        self._binds.add(name)
+        return Markup(f"%({name})s" if self.dialect == "snowflake" else f"${name}")
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(SQL_FOLDER),
+        autoescape=True,
+        finalize=_refuse_plain,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+
+
+def _tidy(text: str) -> str:
+    """Drop the blank lines that block tags leave."""
+    return re.sub(r"\n[ \t]*\n+", "\n", text).strip() + "\n"
+
+
+@cache
+def renderer(dialect: str, places: Places = Places()) -> Renderer:
+    """The renderer for a dialect and a place; one a process, since it keeps what it rendered."""
+    return Renderer(dialect, places)
+
+
+def template_names() -> list[str]:
+    """Every statement in `sql/`, as `render` takes it; dialects and shared parts left out."""
+    names = (path.relative_to(SQL_FOLDER).as_posix().removesuffix(".sql.j2") for path in SQL_FOLDER.rglob("*.sql.j2"))
+    return sorted(name for name in names if not name.startswith("dialect/") and "/part/" not in name)

@@ -1,0 +1,152 @@
+"""DuckDB, the embedded warehouse: one file, or memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+
+from xts_pipeline.errors import WarehouseBusyError
+from xts_pipeline.templates import Places, Renderer, Statement, renderer
+from xts_pipeline.warehouse.base import Row
+
+_SETTINGS = "set TimeZone = 'UTC'"
+
+
+class DuckDBTransaction:
+    """One transaction on one cursor."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, places: Places) -> None:
+        self._cursor = cursor
+        self._places = places
+
+    def run(self, statement: Statement, values: Mapping[str, object]) -> None:
+        """Run a statement for its effect."""
+        self._execute(statement, values)
+
+    def rows(self, statement: Statement, values: Mapping[str, object]) -> list[Row]:
+        """Run a query; a dict a row."""
+        self._execute(statement, values)
+        names = [column[0] for column in self._cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in self._cursor.fetchall()]
+
+    def append(self, schema: str, table: str, rows: pa.Table) -> None:
+        """Append rows to a table by column name."""
+        columns = ", ".join(f'"{name}"' for name in rows.column_names)
+        target = f'"{self._places.database}"."{self._places.of(schema)}"."{table}"'
+        self._cursor.register("appended_rows", rows)
+        try:
+            self._cursor.execute(f"insert into {target} ({columns}) select {columns} from appended_rows")
+        finally:
+            self._cursor.unregister("appended_rows")
+
+    def _execute(self, statement: Statement, values: Mapping[str, object]) -> None:
+        self._cursor.execute(statement.sql, {name: values[name] for name in statement.binds})
+
+
+class DuckDBWarehouse:
+    """A DuckDB database over a connection that somebody opened; `close` closes it."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, places: Places | None = None) -> None:
+        self._connection = connection
+        (database,) = connection.execute("select current_database()").fetchone() or ("memory",)
+        places = places or Places()
+        self._places = Places(database, places.vault, places.staged, places.control)
+        self._renderer = renderer("duckdb", self._places)
+
+    @classmethod
+    def open(cls, path: str | Path) -> DuckDBWarehouse:
+        """Open a file (made when it is not there), or `:memory:`; WarehouseBusyError when another process has it."""
+        try:
+            return cls(duckdb.connect(str(path)))
+        except duckdb.IOException as error:
+            if "lock" not in str(error).lower():
+                raise
+            raise WarehouseBusyError(
+                f"{path} is held by another process, and DuckDB lets one process write a file at a time: "
+                f"close that one, or wait. DuckDB said: {error}"
+            ) from error
+
+    @property
+    def renderer(self) -> Renderer:
+        """Renders statements for this database."""
+        return self._renderer
+
+    @contextmanager
+    def transaction(self) -> Iterator[DuckDBTransaction]:
+        """Begin a transaction; commit at the end of the block, roll back on any exception."""
+        with self._cursor() as cursor:
+            cursor.execute("begin transaction")
+            try:
+                yield DuckDBTransaction(cursor, self._places)
+                cursor.execute("commit")
+            except BaseException:
+                _roll_back(cursor)
+                raise
+
+    def query(self, sql: str) -> pd.DataFrame:
+        """Run a query in a read-only transaction.
+
+        Decimals come as `decimal.Decimal`, dates as `datetime.date`, bytes as `bytes`, whole numbers and booleans with
+        NULLs in pandas' nullable types, timestamps as datetime64[us] (UTC).
+        """
+        with self._cursor() as cursor:
+            schemas = (self._places.vault, self._places.staged, self._places.control, "main")
+            path = ",".join(f'"{self._places.database}"."{schema}"' for schema in schemas)
+            cursor.execute("begin transaction read only")
+            try:
+                cursor.execute(f"set search_path = '{path}'")
+                return to_frame(cursor.execute(sql).to_arrow_table())
+            finally:
+                _roll_back(cursor)
+
+    def frame(self, statement: Statement, values: Mapping[str, object]) -> pd.DataFrame:
+        """Run a rendered query in a read-only transaction; types as for `query`."""
+        with self._cursor() as cursor:
+            cursor.execute("begin transaction read only")
+            try:
+                bound = {name: values[name] for name in statement.binds}
+                return to_frame(cursor.execute(statement.sql, bound).to_arrow_table())
+            finally:
+                _roll_back(cursor)
+
+    def is_conflict(self, error: BaseException) -> bool:
+        """Whether two transactions wrote the same rows and this one came second."""
+        return isinstance(error, duckdb.TransactionException) and "onflict" in str(error)
+
+    def close(self) -> None:
+        """Close the connection, and with it the file."""
+        self._connection.close()
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute(_SETTINGS)
+            yield cursor
+        finally:
+            cursor.close()
+
+
+def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Roll back; a failed commit has ended the transaction already."""
+    try:
+        cursor.execute("rollback")
+    except duckdb.TransactionException:
+        return
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table as pandas, nothing rounded on the way."""
+    nullable = {pa.types.is_integer: "Int64", pa.types.is_boolean: "boolean"}
+    frame: pd.DataFrame = table.to_pandas()
+    for position, field in enumerate(table.schema):
+        for is_kind, dtype in nullable.items():
+            if is_kind(field.type) and table.column(position).null_count:
+                exact = pd.array(table.column(position).to_pylist(), dtype=dtype)
+                frame.isetitem(position, exact)
+    return frame
