@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
 
 from xts_pipeline.errors import XtsError
-from xts_pipeline.metadata import Hub, Link, Satellite, SourceModel
+from xts_pipeline.metadata import Hub, Link, Parent, Satellite, SourceModel
 from xts_pipeline.templates import Statement
 from xts_pipeline.warehouse import Warehouse
 
@@ -34,33 +35,43 @@ def as_utc(value: datetime | str | None, name: str) -> datetime | None:
     return plain.astimezone(UTC).replace(tzinfo=None) if plain.tzinfo else plain
 
 
+@dataclass(frozen=True)
+class BusinessKeys:
+    """Where the business keys of a hub or link are read: the hubs to join, through the link where there is one."""
+
+    link: Link | None
+    hubs: tuple[tuple[str, Hub], ...]  # (alias, hub)
+    columns: tuple[tuple[str, str, str], ...]  # (alias of the hub, name shown, column)
+
+
+def business_keys_of(source: SourceModel, parent: Parent) -> BusinessKeys:
+    """The business keys behind a parent's hash key, each under a name that no other has."""
+    link = next((link for link in source.links if link.parent == parent), None)
+    hubs = link.hubs if link else tuple(hub for hub in source.hubs if hub.parent == parent)[:1]
+    joined = tuple((f"hub_{index}", hub) for index, hub in enumerate(hubs))
+    names = [column for hub in hubs for column in hub.columns]
+    columns = tuple(
+        (alias, f"{hub.reference}_{column}" if names.count(column) > 1 else column, column)
+        for alias, hub in joined
+        for column in hub.columns
+    )
+    return BusinessKeys(link, joined, columns)
+
+
 def as_of_statement(warehouse: Warehouse, source: SourceModel, satellite: Satellite) -> Statement:
     """The statement behind `Vault.as_of`; binds `valid_at` and `known_at`."""
-    link = next((link for link in source.links if link.parent == satellite.parent), None)
-    hubs = tuple((f"hub_{index}", hub) for index, hub in enumerate(_hubs(source, satellite, link)))
-    business_keys = _business_keys(hubs)
-    taken = {shown for _, shown, _ in business_keys}
+    keys = business_keys_of(source, satellite.parent)
+    taken = {shown for _, shown, _ in keys.columns}
     columns = tuple(
         (column, f"{satellite.name}_{column}" if column in taken else column) for column in satellite.columns
     )
     return warehouse.renderer.render(
-        "view/as_of", satellite=satellite, link=link, hubs=hubs, business_keys=business_keys, columns=columns
-    )
-
-
-def _hubs(source: SourceModel, satellite: Satellite, link: Link | None) -> tuple[Hub, ...]:
-    if link is not None:
-        return link.hubs
-    return tuple(hub for hub in source.hubs if hub.staged_hash_key == satellite.staged_hash_key)
-
-
-def _business_keys(hubs: tuple[tuple[str, Hub], ...]) -> tuple[tuple[str, str, str], ...]:
-    """(alias of the hub, name shown, column), with the hub's or role's name in front where two hubs share a column."""
-    columns = [column for _, hub in hubs for column in hub.columns]
-    return tuple(
-        (alias, f"{hub.reference}_{column}" if columns.count(column) > 1 else column, column)
-        for alias, hub in hubs
-        for column in hub.columns
+        "view/as_of",
+        satellite=satellite,
+        link=keys.link,
+        hubs=keys.hubs,
+        business_keys=keys.columns,
+        columns=columns,
     )
 
 

@@ -157,7 +157,8 @@ class _Staging:
         rows_read = 0
         for chunk in chunks:
             if types is None and chunk.table.num_rows:
-                types = self._prepared(matched, chunk.table)
+                types = self._typed(matched, chunk.table)
+                self._build_tables(types)
             rows = fit_rows(self.source, chunk, matched, types, partition_applied) if types else None
             faults = rows.faults if rows else malformed_faults(chunk)
             self._take_faults(chunk, faults)
@@ -167,13 +168,20 @@ class _Staging:
             if self.progress:
                 self.progress(rows_read)
 
-    def _prepared(self, matched: Matched, first: pa.Table) -> dict[str, ColumnType]:
-        """Settle the types by the first rows, and have every table of the source in place."""
+    def _typed(self, matched: Matched, first: pa.Table) -> dict[str, ColumnType]:
+        """The types of the staged columns, settled by the first rows where nothing else says."""
         remembered = remembered_types(self.transaction, self.warehouse, self.source)
-        types = settle_types(self.source, self.delivery, matched, first, remembered)
+        return settle_types(self.source, self.delivery, matched, first, remembered)
+
+    def _build_tables(self, types: dict[str, ColumnType]) -> None:
         known = known_columns(self.transaction, self.warehouse)
         TableBuilder(self.transaction, self.warehouse, self.source, types, known).build()
-        return types
+
+    def _build_declared_tables(self) -> None:
+        """An empty batch makes the tables too, where no row is needed to know their types."""
+        types = self.source.declared_types
+        if all(column in types for column in self.source.staged_columns):
+            self._build_tables({column: types[column] for column in self.source.staged_columns})
 
     def _append(self, staged: pa.Table) -> None:
         if staged.num_rows:
@@ -204,6 +212,7 @@ class _Staging:
     def _settled(self) -> dict[str, object]:
         """Decide the ties, refuse or set aside contradictions, and measure what is left."""
         if self.source.rows_table not in known_columns(self.transaction, self.warehouse):
+            self._build_declared_tables()
             return {"rows_staged": 0, "earliest_applied_timestamp": None, "newest_applied_timestamp": None}
         break_ties(self.transaction, self.warehouse, self.source, self.batch_id)
         values = {"batch_id": self.batch_id}

@@ -185,7 +185,7 @@ def _cast_shape(values: pa.Array, shape: str, target: pa.DataType) -> pa.Array:
 def _to_int(values: pa.Array, kind: Kind) -> Fitted:
     if kind == "text":
         settled = _cast_shape(values, "-?[0-9]{1,18}", pa.int64())
-    elif kind in ("int", "decimal", "float"):
+    elif kind in ("int", "float") or (kind == "decimal" and _rescales_safely(values.type, 0)):
         settled = _cast(values, pa.int64())
     else:
         settled = _open(values, pa.int64())
@@ -203,11 +203,16 @@ def _to_decimal(values: pa.Array, kind: Kind, target: pa.DataType) -> Fitted:
     if kind == "text" and whole > 0 and scale >= 0:
         fraction = rf"(?:\.[0-9]{{1,{scale}}})?" if scale else ""
         settled = _cast_shape(values, f"-?[0-9]{{1,{whole}}}{fraction}", target)
-    elif kind == "decimal":
+    elif kind == "decimal" and _rescales_safely(values.type, scale):
         settled = _cast(values, target)
     elif kind == "int" and 0 <= scale <= 18:
         settled = _cast(values, pa.decimal128(20 + scale, scale), target)
     return _by_value(values, settled, partial(parse.decimal, precision=target.precision, scale=scale))
+
+
+def _rescales_safely(source: pa.DataType, scale: int) -> bool:
+    """Whether Arrow's safe cast is safe: it does not notice when a larger scale overflows 128 bits."""
+    return bool(pa.types.is_decimal128(source) and source.scale >= 0 and source.precision + scale - source.scale <= 38)
 
 
 def _to_float(values: pa.Array, kind: Kind) -> Fitted:

@@ -100,7 +100,7 @@ class DuckDBWarehouse:
             cursor.execute("begin transaction read only")
             try:
                 cursor.execute(f"set search_path = '{path}'")
-                return to_frame(cursor.execute(sql).to_arrow_table())
+                return to_frame(cursor.sql(sql).to_arrow_table())
             finally:
                 _roll_back(cursor)
 
@@ -110,7 +110,7 @@ class DuckDBWarehouse:
             cursor.execute("begin transaction read only")
             try:
                 bound = {name: values[name] for name in statement.binds}
-                return to_frame(cursor.execute(statement.sql, bound).to_arrow_table())
+                return to_frame(cursor.sql(statement.sql, params=bound).to_arrow_table())
             finally:
                 _roll_back(cursor)
 
