@@ -124,7 +124,8 @@ def _batch(row: dict[str, Any]) -> Batch:
     return Batch(**row)
 
 
-def _step(row: dict[str, Any]) -> Step:
+def step_of(row: dict[str, Any]) -> Step:
+    """A step from a row of control.load_step."""
     figures = {field.name: row.pop(field.name) for field in fields(Figures)}
     recorded = {name: value for name, value in figures.items() if value is not None}
     return Step(**row, figures=Figures(**recorded))
@@ -192,7 +193,7 @@ def older_open_batches(warehouse: Warehouse, batch: Batch, own: Iterable[str] = 
 def steps_of(transaction: Transaction, warehouse: Warehouse, batch: Batch) -> list[Step]:
     """The steps of a batch in their order."""
     statement = warehouse.renderer.render("control/steps")
-    return [_step(row) for row in transaction.rows(statement, {"batch_id": batch.batch_id})]
+    return [step_of(row) for row in transaction.rows(statement, {"batch_id": batch.batch_id})]
 
 
 def read_steps(warehouse: Warehouse, batch: Batch) -> list[Step]:

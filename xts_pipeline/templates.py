@@ -47,6 +47,11 @@ class Places:
     staged: str = "staged"
     control: str = "control"
 
+    @property
+    def database_is_needed(self) -> bool:
+        """Whether a schema's name alone would be ambiguous."""
+        return self.database in {self.vault, self.staged, self.control}
+
     def of(self, schema: str) -> str:
         """The name of the schema that templates call `schema`."""
         return str(getattr(self, schema))
@@ -111,15 +116,16 @@ class Renderer:
             raise TemplateError(f"sql/{template}.sql.j2: {error}") from error
         return Statement(template, _tidy(text), frozenset(self._binds))
 
-    def _schema(self, name: str) -> Markup:
+    def _schema(self, name: str, stored: bool = False) -> Markup:
         schema = _identifier(self.places.of(name), self.dialect)
-        if self.places.database is None:
+        if self.places.database is None or (stored and not self.places.database_is_needed):
             return schema
         return Markup("{}.{}").format(_identifier(self.places.database, self.dialect), schema)
 
     def _table_in(self, schema: str) -> Callable[[str], Markup]:
-        def qualified(table: str) -> Markup:
-            return Markup("{}.{}").format(self._schema(schema), _identifier(table, self.dialect))
+        def qualified(table: str, stored: bool = False) -> Markup:
+            """`stored`: the name goes into a view, which should outlive a renaming of the database's file."""
+            return Markup("{}.{}").format(self._schema(schema, stored), _identifier(table, self.dialect))
 
         return qualified
 

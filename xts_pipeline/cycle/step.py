@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from xts_pipeline.errors import BatchStateError, IntegrityError
-from xts_pipeline.ledger import Batch, Figures, Step, steps_of, utc_now
+from xts_pipeline.ledger import Batch, Figures, Step, step_name, step_of, utc_now
 from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
 
 Work: TypeAlias = Callable[[Transaction, Step], Figures]
@@ -31,50 +31,44 @@ def run_step(warehouse: Warehouse, batch: Batch, name: str, work: Work, run: str
     not have; IntegrityError when an older batch of the source has this step still to do.
     """
     render = warehouse.renderer.render
+    kind, _, subject = name.partition(":")
+    values = {**batch.values(), "step": name, "xts_step": step_name("xts", subject)}
 
     def once(transaction: Transaction) -> StepResult:
-        values = {**batch.values(), "step": name, "now": utc_now()}
-        transaction.run(render("control/mark_step"), values)
-        step = _step(transaction, warehouse, batch, name)
+        now = {"now": utc_now()}
+        transaction.run(render("control/mark_step"), values | now)
+        step = _checked_step(transaction, warehouse, batch, values)
         if step.is_done:
             return StepResult(batch, step, step.figures, already_done=True)
-        transaction.run(render("control/mark_target"), {**values, "target_table": step.target_table})
-        _refuse_abandoned(transaction, warehouse, batch)
-        if step.kind in {"xts", "satellite"}:
-            _refuse_out_of_turn(transaction, warehouse, values)
+        if kind != "switch":  # which reads alone
+            transaction.run(render("control/mark_target"), {"target_table": step.target_table} | now)
         figures = work(transaction, step)
-        record = {**values, **vars(figures), "recorded_by": run}
-        transaction.run(render("control/record_step"), record)
+        transaction.run(render("control/record_step"), {**values, **now, **vars(figures), "recorded_by": run})
         return StepResult(batch, step, figures, already_done=False)
 
     return in_transaction(warehouse, once)
 
 
-def _step(transaction: Transaction, warehouse: Warehouse, batch: Batch, name: str) -> Step:
-    steps = {step.step: step for step in steps_of(transaction, warehouse, batch)}
-    if name not in steps:
+def _checked_step(transaction: Transaction, warehouse: Warehouse, batch: Batch, values: Mapping[str, object]) -> Step:
+    """The step as the ledger has it, if it is done or may be done now."""
+    told = f"batch {batch.batch_id} (partition {batch.partition_key!r})"
+    found = transaction.rows(warehouse.renderer.render("control/step_state"), values)
+    if not found:
         raise BatchStateError(
-            f"batch {batch.batch_id} (partition {batch.partition_key!r}) was stamped without the step {name}, whose "
-            "table was declared later: load the partition again"
+            f"{told} was stamped without the step {values['step']}, whose table was declared later: "
+            "load the partition again"
         )
-    step = steps[name]
-    logged = steps.get(f"xts:{step.subject}")
-    if step.kind == "satellite" and step.xts_assisted and not (logged and logged.is_done):
-        raise IntegrityError(f"batch {batch.batch_id}: {name} was asked for before its facts are in the XTS")
-    return step
-
-
-def _refuse_abandoned(transaction: Transaction, warehouse: Warehouse, batch: Batch) -> None:
-    (row,) = transaction.rows(warehouse.renderer.render("control/batch"), batch.values())
-    if row["status"] == "abandoned":
-        raise BatchStateError(
-            f"batch {batch.batch_id} (partition {batch.partition_key!r}) was abandoned: load the partition again"
-        )
-
-
-def _refuse_out_of_turn(transaction: Transaction, warehouse: Warehouse, values: dict[str, object]) -> None:
-    for older in transaction.rows(warehouse.renderer.render("control/step_out_of_turn"), values):
+    (state,) = found
+    status, logged, waiting = (state.pop(name) for name in ("batch_status", "facts_logged", "waiting_batch"))
+    step = step_of(state)
+    if step.is_done:
+        return step
+    if status == "abandoned":
+        raise BatchStateError(f"{told} was abandoned: load the partition again")
+    if step.kind == "satellite" and step.xts_assisted and not logged:
+        raise IntegrityError(f"{told}: {step.step} was asked for before its facts are in the XTS")
+    if step.kind in {"xts", "satellite"} and waiting:
         raise IntegrityError(
-            f"{values['step']} of batch {values['batch_id']} comes after that of the older open batch "
-            f"{older['batch_id']} (partition {older['partition_key']!r}), which is not done"
+            f"{told}: {step.step} comes after that of the older open batch {waiting} of the source, which is not done"
         )
+    return step

@@ -10,11 +10,12 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 
-from xts_pipeline.errors import WarehouseBusyError
+from xts_pipeline.errors import WarehouseBusyError, WarehouseError
 from xts_pipeline.templates import Places, Renderer, Statement, renderer
 from xts_pipeline.warehouse.base import Row
 
 _SETTINGS = "set TimeZone = 'UTC'"
+_HELD = ("Could not set lock", "being used by another process")  # what DuckDB says, the latter on Windows
 
 
 class DuckDBTransaction:
@@ -60,12 +61,15 @@ class DuckDBWarehouse:
 
     @classmethod
     def open(cls, path: str | Path) -> DuckDBWarehouse:
-        """Open a file (made when it is not there), or `:memory:`; WarehouseBusyError when another process has it."""
+        """Open a file (made when it is not there), or `:memory:`; WarehouseBusyError when another process has it.
+
+        WarehouseError for a file that is no DuckDB database, or a folder that is not there.
+        """
         try:
             return cls(duckdb.connect(str(path)))
         except duckdb.IOException as error:
-            if "lock" not in str(error).lower():
-                raise
+            if not any(sign in str(error) for sign in _HELD):
+                raise WarehouseError(f"{path} cannot be opened as a DuckDB database. DuckDB said: {error}") from error
             raise WarehouseBusyError(
                 f"{path} is held by another process, and DuckDB lets one process write a file at a time: "
                 f"close that one, or wait. DuckDB said: {error}"

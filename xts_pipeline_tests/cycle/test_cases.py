@@ -108,7 +108,8 @@ def test_a_tie_stops_the_batch_or_is_broken_by_the_declared_column_and_a_rerun_a
             tied = Vault.open([source], vault.warehouse)
             for batch in case["batches"]:
                 rows = [
-                    {"entity": row["entity"], "applied_ts": row["applied_ts"], **row["payload"]} for row in batch["rows"]
+                    {"entity": row["entity"], "applied_ts": row["applied_ts"], **row["payload"]}
+                    for row in batch["rows"]
                 ]
                 if tie_break is None:
                     with pytest.raises(ValueError, match="sat_case: 2 rows contradict each other"):
@@ -126,7 +127,9 @@ def test_crime_scene(scene: dict[str, Any]) -> None:
         for day, (applied, city) in zip(("01", "03", "04"), scene["staged"], strict=True):
             row = {"entity": scene["key"], "applied_ts": f"2021-01-{applied}", "city": city}
             vault.load("case", pd.DataFrame([row]), load_timestamp=f"2021-01-{day}")
-        stored = vault.query("select * from sat_case where dv_sid <> 0 order by dv_load_timestamp, dv_applied_timestamp")
+        stored = vault.query(
+            "select * from sat_case where dv_sid <> 0 order by dv_load_timestamp, dv_applied_timestamp"
+        )
         found = [
             [f"{row.dv_applied_timestamp:%d}", f"{row.dv_load_timestamp:%d}", row.city, row.dv_xts_event]
             for row in stored.itertuples()
