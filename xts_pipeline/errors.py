@@ -27,7 +27,11 @@ class BatchStateError(XtsError):
     """The batch is not in the state the call needs (abandoned, already writing, or its source is gone)."""
 
 
-class WarehouseBusyError(XtsError):
+class WarehouseError(XtsError):
+    """The warehouse cannot be opened; the message holds what the engine said."""
+
+
+class WarehouseBusyError(WarehouseError):
     """Another writer held the rows this transaction needs, and still did after all retries."""
 
 

@@ -222,8 +222,8 @@ def close_batch(warehouse: Warehouse, batch: Batch, now: datetime) -> None:
 def abandon_batch(warehouse: Warehouse, batch_id: str, now: datetime) -> Batch:
     """Abandon an open batch of which nothing but staged rows was written.
 
-    It is then not open, no replay target, and refused by every step. BatchStateError when it has written (finish it: run
-    the load of its partition again) or is not open.
+    It is then not open, no replay target, and refused by every step. BatchStateError when it has written (finish it:
+    run the load of its partition again) or is not open.
     """
     batch = batch_by_id(warehouse, batch_id)
 

@@ -58,8 +58,9 @@ class Places:
 
 
 def _identifier(name: object, dialect: str) -> Markup:
+    spelled = str(name)  # raises for a variable nobody gave
     if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
-        raise TemplateError(f"{name!r} is no identifier")
+        raise TemplateError(f"{spelled!r} is no identifier")
     return Markup(f'"{name.upper()}"' if dialect == "snowflake" else f'"{name}"')
 
 

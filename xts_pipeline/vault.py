@@ -84,7 +84,8 @@ class Vault:
                 waiting.setdefault(batch.source, []).append(batch.batch_id)
             refuse_orphans(catalog.sources, waiting)
         except BaseException:
-            opened.close()
+            if opened is not warehouse:
+                opened.close()
             raise
         return cls(catalog, opened, clock)
 

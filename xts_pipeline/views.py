@@ -29,7 +29,7 @@ def as_utc(value: datetime | str | None, name: str) -> datetime | None:
         stamp = pd.Timestamp(value)
     except (ValueError, TypeError) as error:
         raise TimestampError(f"{name}: {value!r} is no timestamp: write one like 2026-01-04 06:00:00") from error
-    if stamp is pd.NaT or stamp.nanosecond:
+    if pd.isna(stamp) or stamp.nanosecond:
         raise TimestampError(f"{name}: {value!r} is no timestamp at microseconds")
     plain: datetime = stamp.to_pydatetime()
     return plain.astimezone(UTC).replace(tzinfo=None) if plain.tzinfo else plain
@@ -58,21 +58,25 @@ def business_keys_of(source: SourceModel, parent: Parent) -> BusinessKeys:
     return BusinessKeys(link, joined, columns)
 
 
-def as_of_statement(warehouse: Warehouse, source: SourceModel, satellite: Satellite) -> Statement:
-    """The statement behind `Vault.as_of`; binds `valid_at` and `known_at`."""
+def as_of_context(source: SourceModel, satellite: Satellite) -> dict[str, Any]:
+    """What `view/as_of` is rendered with."""
     keys = business_keys_of(source, satellite.parent)
     taken = {shown for _, shown, _ in keys.columns}
     columns = tuple(
         (column, f"{satellite.name}_{column}" if column in taken else column) for column in satellite.columns
     )
-    return warehouse.renderer.render(
-        "view/as_of",
-        satellite=satellite,
-        link=keys.link,
-        hubs=keys.hubs,
-        business_keys=keys.columns,
-        columns=columns,
-    )
+    return {
+        "satellite": satellite,
+        "link": keys.link,
+        "hubs": keys.hubs,
+        "business_keys": keys.columns,
+        "columns": columns,
+    }
+
+
+def as_of_statement(warehouse: Warehouse, source: SourceModel, satellite: Satellite) -> Statement:
+    """The statement behind `Vault.as_of`; binds `valid_at` and `known_at`."""
+    return warehouse.renderer.render("view/as_of", **as_of_context(source, satellite))
 
 
 def as_of(

@@ -37,7 +37,7 @@ def new_vault(**changes: object) -> Vault:
 
 
 def random_history(rng: random.Random, batches: int, days: int = 7, states: str = "ABC") -> oracle.History:
-    """Late, repeated, corrected and several rows a key: any subset of days in any batch, states from a small alphabet."""
+    """Late, repeated, corrected and several rows a key: any days in any batch, states from a small alphabet."""
     style = rng.random()
     history: list[oracle.Batch] = []
     for _ in range(batches):

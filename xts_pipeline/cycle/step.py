@@ -32,18 +32,18 @@ def run_step(warehouse: Warehouse, batch: Batch, name: str, work: Work, run: str
     """
     render = warehouse.renderer.render
     kind, _, subject = name.partition(":")
-    values = {**batch.values(), "step": name, "xts_step": step_name("xts", subject)}
+    values: dict[str, object] = {**batch.values(), "step": name, "xts_step": step_name("xts", subject)}
 
     def once(transaction: Transaction) -> StepResult:
-        now = {"now": utc_now()}
-        transaction.run(render("control/mark_step"), values | now)
+        values["now"] = utc_now()
+        transaction.run(render("control/mark_step"), values)
         step = _checked_step(transaction, warehouse, batch, values)
         if step.is_done:
             return StepResult(batch, step, step.figures, already_done=True)
         if kind != "switch":  # which reads alone
-            transaction.run(render("control/mark_target"), {"target_table": step.target_table} | now)
+            transaction.run(render("control/mark_target"), {**values, "target_table": step.target_table})
         figures = work(transaction, step)
-        transaction.run(render("control/record_step"), {**values, **now, **vars(figures), "recorded_by": run})
+        transaction.run(render("control/record_step"), {**values, **vars(figures), "recorded_by": run})
         return StepResult(batch, step, figures, already_done=False)
 
     return in_transaction(warehouse, once)

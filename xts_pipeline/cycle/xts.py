@@ -18,7 +18,12 @@ def insert_xts(
         values = {**batch.values(), "record_target": satellite.record_target}
         transaction.run(render("load/xts", source=source, satellite=satellite), values)
         (counts,) = transaction.rows(render("load/xts_counts", satellite=satellite), values)
-        found = {name: int(value) for name, value in counts.items()}
-        return Figures(rows_read=found["rows_inserted"], **found)
+        return Figures(
+            rows_read=int(counts["rows_inserted"]),
+            keys_read=int(counts["keys_read"]),
+            late_rows=int(counts["late_rows"]),
+            late_keys=int(counts["late_keys"]),
+            rows_inserted=int(counts["rows_inserted"]),
+        )
 
     return run_step(warehouse, batch, step_name("xts", satellite.name), work, run)

@@ -35,7 +35,7 @@ class Fingerprint:
             parts.append(_bytes(hashing.digest(hashing.joined_text([text]), "sha256")))
         rows = np.concatenate(parts, axis=1)
         width = rows.shape[1]
-        flat = memoryview(np.ascontiguousarray(rows).reshape(-1))
+        flat = rows.tobytes()
         starts = range(0, len(flat), width)
         digests = b"".join(hashlib.sha256(flat[start : start + width]).digest() for start in starts)
         self._sum += np.frombuffer(digests, dtype="<u8").reshape(-1, 4).sum(axis=0, dtype=np.uint64)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,7 +35,7 @@ Progress = Callable[[int], None]
 
 
 def checked_partition(source: str, partition: str | None) -> str | None:
-    """A partition key that Dagster, SQL and file names can carry; DeliveryError says which characters it may not hold."""
+    """A partition key that Dagster, SQL and file names can carry; DeliveryError says what it may not hold."""
     if partition is None:
         return None
     if not isinstance(partition, str) or not partition or partition != partition.strip():
@@ -71,9 +72,13 @@ def stage(
     """
     checked_partition(source.name, partition)
     started = utc_now()
-    with warehouse.transaction() as transaction:
-        staging = _Staging(transaction, warehouse, source, delivery, new_batch_id(started), progress)
-        staged = staging.run(partition, started)
+    batch_id = new_batch_id(started)
+    staged = in_transaction(
+        warehouse,
+        lambda transaction: _Staging(transaction, warehouse, source, delivery, batch_id, progress).run(
+            partition, started
+        ),
+    )
     try:
         stamped = stamp(warehouse, source, staged, root_run=root_run, load_timestamp=load_timestamp, clock=clock)
     except Exception:
@@ -209,7 +214,7 @@ class _Staging:
         )
         self.transaction.append("control", "rejected_row", table)
 
-    def _settled(self) -> dict[str, object]:
+    def _settled(self) -> dict[str, Any]:
         """Decide the ties, refuse or set aside contradictions, and measure what is left."""
         if self.source.rows_table not in known_columns(self.transaction, self.warehouse):
             self._build_declared_tables()

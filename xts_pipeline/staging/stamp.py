@@ -125,7 +125,8 @@ def _next_stamp(
         return clock() if newest is None else max(clock(), newest + MICROSECOND)
     if newest is not None and wanted <= newest:
         raise LoadTimestampError(
-            f"load_timestamp {wanted} is not later than {newest}, the newest stamp given: what was known then would change"
+            f"load_timestamp {wanted} is not later than {newest}, the newest stamp given: "
+            "what was known then would change"
         )
     return wanted
 

@@ -72,8 +72,8 @@ def to_be_seeded(transaction: Transaction, warehouse: Warehouse, source: SourceM
     for satellite in source.satellites:
         if known.get(satellite.name) and not satellite.xts_assisted:
             raise DeclarationError(
-                f"satellite {satellite.name}: its timeline is kept by the XTS; xts_assisted cannot be turned off, since "
-                "late rows loaded meanwhile could not be put in their place afterwards"
+                f"satellite {satellite.name}: its timeline is kept by the XTS; xts_assisted cannot be turned off, "
+                "since late rows loaded meanwhile could not be put in their place afterwards"
             )
     return [sat for sat in source.satellites if sat.xts_assisted and known.get(sat.name) is False]
 
@@ -115,8 +115,7 @@ class TableBuilder:
 
     def _staged(self) -> None:
         source = self.source
-        hashes = [on.staged_hash_key for on in (*source.hubs, *source.links)]
-        hashes += [satellite.hashdiff for satellite in source.satellites]
+        hashes = [*source.staged_hash_keys, *(satellite.hashdiff for satellite in source.satellites)]
         wanted = {name: str(type_) for name, type_ in self.types.items()}
         wanted |= dict.fromkeys(hashes, HASH)
         wanted |= {satellite.rectarget: str(TEXT) for satellite in source.satellites}
@@ -234,7 +233,7 @@ def refuse_orphans(declared: Mapping[str, SourceModel], open_sources: Mapping[st
     for source, batches in open_sources.items():
         if source not in declared:
             raise BatchStateError(
-                f"source {source} is not declared, but its batch {', '.join(batches)} is open and answers are not final "
-                f"until it is finished: declare the source again and load once, which finishes it, or give it up with "
-                f"`xts abandon {batches[0]}` if nothing of it was written"
+                f"source {source} is not declared, but its batch {', '.join(batches)} is open and answers are not "
+                f"final until it is finished: declare the source again and load once, which finishes it, or give "
+                f"it up with `xts abandon {batches[0]}` if nothing of it was written"
             )

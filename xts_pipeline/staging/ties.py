@@ -1,4 +1,4 @@
-"""Two states of one key at one applied timestamp in one batch: decided by the declared tie-break, else contradictions."""
+"""Two states of one key at one applied timestamp in one batch: the tie-break decides, else they contradict."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def _about(source: SourceModel, satellite: Satellite, row: dict[str, Any]) -> st
 def _message(source: SourceModel, satellite: Satellite, rows: list[dict[str, Any]]) -> str:
     total = rows[0]["contradicting_rows"]
     lines = [
-        f"source {source.name}, satellite {satellite.name}: {total} rows contradict each other, two states of one key at "
-        "one applied timestamp. The batch was stopped and nothing was written."
+        f"source {source.name}, satellite {satellite.name}: {total} rows contradict each other, two states of one key "
+        "at one applied timestamp. The batch was stopped and nothing was written."
     ]
     for row in rows:
         held = ", ".join(f"{column}={row[column]!r}" for column in satellite.columns)

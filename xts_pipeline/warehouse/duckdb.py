@@ -146,11 +146,13 @@ def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
     """An Arrow table as pandas, nothing rounded on the way."""
-    nullable = {pa.types.is_integer: "Int64", pa.types.is_boolean: "boolean"}
     frame: pd.DataFrame = table.to_pandas()
     for position, field in enumerate(table.schema):
-        for is_kind, dtype in nullable.items():
-            if is_kind(field.type) and table.column(position).null_count:
-                exact = pd.array(table.column(position).to_pylist(), dtype=dtype)
-                frame.isetitem(position, exact)
+        values = table.column(position)
+        if not values.null_count:
+            continue
+        if pa.types.is_integer(field.type):
+            frame.isetitem(position, pd.array(values.to_pylist(), dtype="Int64"))
+        elif pa.types.is_boolean(field.type):
+            frame.isetitem(position, pd.array(values.to_pylist(), dtype="boolean"))
     return frame

@@ -100,7 +100,7 @@ def test_the_switch_of_a_batch_that_is_done_gives_the_recorded_verdict() -> None
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_range_of_batches_may_be_done_step_by_step(seed: int) -> None:
-    """All SWITCHes, all XTS inserts, then each satellite batch after batch: every read is bounded by the batch's stamp."""
+    """All SWITCHes, all XTS inserts, then each satellite batch by batch: every read is bounded by its stamp."""
     histories = h.random_histories(random.Random(seed), keys=150, batches=5)
     with h.new_vault() as vault:
         source = vault.catalog.source("crm")

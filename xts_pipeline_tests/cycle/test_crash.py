@@ -59,9 +59,10 @@ def moments_of_a_load(file: Path) -> int:
 
 def die(file: Path, moment: int) -> None:
     vault = open_vault(file)
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(crash.Crash):
+    with pytest.MonkeyPatch.context() as patch:
         crash.Moments(patch, die_at=moment)
-        load(vault, "2024-01-03")
+        with pytest.raises(crash.Crash):
+            load(vault, "2024-01-03")
     vault.close()
 
 
@@ -69,13 +70,14 @@ def batches(vault: Vault) -> int:
     return int(vault.query("select count(*) as batches from control.load_batch")["batches"][0])
 
 
+@pytest.mark.parametrize("part", range(4))
 def test_a_load_that_died_at_any_moment_and_is_run_again_equals_the_undisturbed_one(
-    copied: Callable[[], Path],
+    copied: Callable[[], Path], part: int
 ) -> None:
     expected = undisturbed(copied(), "2024-01-03")
     moments = moments_of_a_load(copied())
     assert moments > 150  # before and after each statement, and around each commit
-    for moment in range(1, moments + 1):
+    for moment in range(1 + part, moments + 1, 4):
         file = copied()
         die(file, moment)
         with open_vault(file) as vault:

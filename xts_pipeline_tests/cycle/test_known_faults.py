@@ -112,7 +112,7 @@ def test_the_worked_example_of_the_design() -> None:
 
 
 def test_a_file_that_is_sent_again_later_wins_where_it_contradicts() -> None:
-    """The one case in which order matters, as the README says: at one point the later load wins, an old file included."""
+    """The one case in which order matters: at one point the later load wins, an old file included."""
     with h.new_vault() as vault:
         rows = load_keys(vault, k=[{1: "A"}, {1: "B"}, {1: "A"}])
         assert oracle.answer(rows["k"], 1, 2) == "A"

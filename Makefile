@@ -1,0 +1,49 @@
+# Every target installs what it needs into .venv; only Python 3.11 or newer, git and make must be there.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+INSTALLED := .venv/installed
+export DAGSTER_HOME := $(CURDIR)/.dagster_home
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-long ui lint types lock clean
+
+help: ## Show this help
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+$(INSTALLED): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q xts_pipeline
+	@touch $@
+
+run: $(INSTALLED) ## Load the two bundled examples through Dagster and show what happened
+	$(BIN)/python -m xts_pipeline.orchestration.examples
+
+test: $(INSTALLED) ## Run the tests (a few minutes on 2 cores)
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-long: $(INSTALLED) ## Run the long tests too: 100,000 histories, every interleaving, ten million rows
+	$(BIN)/python -m pytest -m "long or not long" -n 2 --dist worksteal
+
+ui: $(INSTALLED) $(DAGSTER_HOME)/dagster.yaml ## Open Dagster on http://localhost:3000
+	$(BIN)/dagster dev -w workspace.yaml
+
+$(DAGSTER_HOME)/dagster.yaml: dagster.yaml
+	@mkdir -p $(DAGSTER_HOME)
+	@cp $< $@
+
+lint: $(INSTALLED) ## Check style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED) ## Check types
+	$(BIN)/mypy
+
+lock: ## Solve the dependencies anew into requirements.lock (needs uv)
+	uv pip compile pyproject.toml --extra ui --extra dev --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --output-file requirements.lock
+
+clean: ## Remove what make run made: the warehouse and Dagster's records
+	rm -rf warehouse.duckdb warehouse.duckdb.wal .dagster_home
