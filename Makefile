@@ -43,7 +43,7 @@ types: $(INSTALLED) ## Check types
 
 lock: ## Solve the dependencies anew into requirements.lock (needs uv)
 	uv pip compile pyproject.toml --extra ui --extra dev --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --no-header --output-file requirements.lock
+		--generate-hashes --no-strip-extras --no-emit-index-url --no-header --output-file requirements.lock
 
 clean: ## Remove what make run made: the warehouse and Dagster's records
 	rm -rf warehouse.duckdb warehouse.duckdb.wal .dagster_home

@@ -1,0 +1,48 @@
+"""The command `xts`: load deliveries, and see what the vault holds, whether it is right, and what it runs.
+
+Exit codes: 0 all is well, 1 a check failed or a load was refused, 2 the command was not called right.
+"""
+
+from __future__ import annotations
+
+import click
+
+from xts_pipeline.cli.abandon import abandon
+from xts_pipeline.cli.as_of import as_of
+from xts_pipeline.cli.check import check
+from xts_pipeline.cli.fields import fields
+from xts_pipeline.cli.load import load
+from xts_pipeline.cli.render import render
+from xts_pipeline.cli.status import status
+from xts_pipeline.cli.violations import violations
+from xts_pipeline.errors import XtsError
+from xts_pipeline.ledger import CODE_VERSION
+
+
+class XtsGroup(click.Group):
+    """Prints the errors that are written for whoever must act on them, without a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which a vault's user comes to need them."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; an XtsError is its message on stderr and exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except XtsError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=XtsGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(CODE_VERSION, package_name="xts-pipeline", prog_name="xts")
+def main() -> None:
+    """Data Vault satellites whose timeline is right whatever order the data arrives in.
+
+    Sources are declared in YAML (`xts fields` lists what may stand there). Every command takes --json for machines:
+    timestamps are UTC, ISO with Z.
+    """
+
+
+for command in (load, status, violations, check, as_of, render, fields, abandon):
+    main.add_command(command)

@@ -1,0 +1,80 @@
+"""`xts load`: one delivery into the vault, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from xts_pipeline.cli.options import Settings, timestamp, vault_options
+from xts_pipeline.cli.output import console, print_json, print_table, say, shown
+from xts_pipeline.vault import LoadResult
+
+
+@click.command(short_help="Load one delivery of a source.")
+@click.argument("source")
+@click.argument("path", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--partition", metavar="KEY", help="The partition this delivery is; left out, it is its own.")
+@click.option(
+    "--load-timestamp",
+    callback=timestamp,
+    metavar="TS",
+    help="For migration: the stamp to give, later than every one before (UTC).",
+)
+@vault_options
+def load(
+    settings: Settings, source: str, path: Path | None, partition: str | None, load_timestamp: datetime | None
+) -> None:
+    """Load one delivery of SOURCE: the file PATH, or what the source declares as its delivery.
+
+    Older open batches of the source are finished first. A delivery that was loaded already is replayed: nothing is
+    written. A faulty one is refused and nothing is written, unless the source declares on_error: quarantine.
+    """
+    settings.source(source)
+    with settings.vault() as vault, _progress(source) as progress:
+        result = vault.load(source, path, partition, load_timestamp, progress=progress)
+    if settings.as_json:
+        print_json(result)
+        return
+    _print(result)
+
+
+@contextmanager
+def _progress(source: str) -> Iterator[Callable[[int], None] | None]:
+    """Show how many rows were read while a load runs, on a terminal."""
+    errors = console(stderr=True)
+    if not errors.is_terminal:
+        yield None
+        return
+    with errors.status(f"staging {source} …") as status:
+        yield lambda rows: status.update(f"staging {source}: {rows:,} rows read, loading when all are there …")
+
+
+def _print(result: LoadResult) -> None:
+    say(f"{result.source}, partition {result.partition}", style="bold")
+    say(f"  batch {result.batch_id}, load timestamp {shown(result.load_timestamp)} UTC")
+    staged = f"{result.rows_staged:,} row{'' if result.rows_staged == 1 else 's'} staged"
+    say(f"  {staged}, {result.rows_rejected:,} rejected")
+    if result.rows_rejected:
+        say("  the rejected rows are in control.rejected_row; `xts status` counts them by reason", style="yellow")
+    if result.undeclared_columns:
+        say(f"  kept out, since not declared: {', '.join(result.undeclared_columns)}", style="yellow")
+    if result.finished:
+        say(f"  finished first, since still open: partition {', '.join(result.finished)}", style="yellow")
+    if result.replayed:
+        say("  replayed: the partition's newest batch held these rows already; nothing was written", style="yellow")
+        return
+    say()
+    if result.satellites:
+        print_table(
+            ["satellite", "branch", "states read", "inserted", "copied", "violations", "late keys"],
+            [
+                (name, of.branch, of.rows_read, of.inserted, of.copied, of.violations, of.late_keys)
+                for name, of in result.satellites.items()
+            ],
+        )
+    merged = {**result.hubs, **result.links}
+    say(f"new keys: {', '.join(f'{table} {number:,}' for table, number in merged.items())}")

@@ -1,0 +1,157 @@
+"""Every statement that a source's cycle and checks run, with what each is rendered with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xts_pipeline.checks import ROWS_SHOWN, checks_of
+from xts_pipeline.metadata import ColumnType, Hub, Link, Parent, Satellite, SourceModel
+from xts_pipeline.metadata.types import TEXT
+from xts_pipeline.staging.tables import CONTROL_TABLES
+from xts_pipeline.templates import Renderer, Statement, template_names
+from xts_pipeline.views import as_of_context, business_keys_of
+
+TIES_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One statement: its template, and the table or source it is about."""
+
+    name: str
+    subject: str
+    context: Mapping[str, Any]
+
+    def statement(self, renderer: Renderer) -> Statement:
+        """The statement in a renderer's dialect."""
+        return renderer.render(self.name, **self.context)
+
+
+def statements_of(
+    source: SourceModel, types: Mapping[str, ColumnType], dialect: str, satellite: str | None = None
+) -> list[Entry]:
+    """The statements of a source, or those that load and read one of its satellites, in the order they are run.
+
+    `types` are those of the source's columns; a column that is not among them is text.
+    """
+    chosen = [of for of in source.satellites if satellite in {None, of.name}]
+    keyed = _keyed(source, chosen if satellite else None)
+    entries = [*_ddl(source, types, dialect, keyed, chosen), *_staged(source, chosen)]
+    entries += [*_load(source, keyed, chosen), *_reads(source, keyed, chosen)]
+    entries += [Entry(name, "control", {}) for name in template_names() if name.startswith("control/")]
+    return entries
+
+
+def _keyed(source: SourceModel, satellites: list[Satellite] | None) -> list[Hub | Link]:
+    """The hubs and links of a source, or those that some satellites hang on and their keys come from."""
+    if satellites is None:
+        return [*source.hubs, *source.links]
+    keys = {of.staged_hash_key for of in satellites}
+    links = [link for link in source.links if link.staged_hash_key in keys]
+    hubs = [hub for hub in source.hubs if hub.staged_hash_key in keys or any(hub in link.hubs for link in links)]
+    return [*hubs, *links]
+
+
+def _parents(keyed: list[Hub | Link]) -> list[Parent]:
+    return list(dict.fromkeys(on.parent for on in keyed))
+
+
+def _ddl(
+    source: SourceModel,
+    types: Mapping[str, ColumnType],
+    dialect: str,
+    keyed: list[Hub | Link],
+    satellites: list[Satellite],
+) -> Iterator[Entry]:
+    algorithm = source.declaration.hash_algorithm
+    for schema in ("vault", "staged", "control"):
+        yield Entry("ddl/schema", schema, {"schema": schema})
+    for table in CONTROL_TABLES:
+        yield Entry(f"ddl/control_{table}", table, {})
+    yield Entry("ddl/staged_rows", source.rows_table, {"source": source})
+    for column in source.staged_columns:
+        context = {"source": source, "column": column, "type": types.get(column, TEXT)}
+        yield Entry("ddl/staged_column", f"{source.rows_table}.{column}", context)
+    for column in (*(on.staged_hash_key for on in keyed), *(of.hashdiff for of in satellites)):
+        context = {"source": source, "column": column, "algorithm": algorithm}
+        yield Entry("ddl/staged_hash", f"{source.rows_table}.{column}", context)
+    yield Entry("ddl/staged_view", source.name, {"source": source})
+    for on in keyed:
+        if isinstance(on, Hub):
+            typed = tuple((column, types.get(delivered, TEXT)) for column, delivered in on.business_key)
+            yield Entry("ddl/hub", on.table, {"hub": on, "columns": typed, "algorithm": algorithm})
+        else:
+            yield Entry("ddl/link", on.table, {"link": on, "algorithm": algorithm})
+    for parent in _parents(keyed):
+        yield Entry("ddl/xts", parent.xts_table, {"parent": parent, "algorithm": algorithm})
+    for of in satellites:
+        typed = tuple((column, types.get(column, TEXT)) for column in of.columns)
+        if dialect == "duckdb":
+            yield Entry("ddl/satellite_sequence", of.table, {"satellite": of})
+        yield Entry("ddl/satellite", of.table, {"satellite": of, "columns": typed, "algorithm": algorithm})
+        for column, type_ in typed:
+            context = {"satellite": of, "column": column, "type": type_}
+            yield Entry("ddl/satellite_column", f"{of.table}.{column}", context)
+        yield Entry("load/ghost", of.table, {"satellite": of, "algorithm": algorithm})
+
+
+def _staged(source: SourceModel, satellites: list[Satellite]) -> Iterator[Entry]:
+    for of in satellites:
+        context: dict[str, Any] = {"source": source, "satellite": of}
+        if tie_break := source.declaration.tie_break:
+            yield Entry("staged/overrule", of.table, {**context, "tie_break": tie_break})
+        yield Entry(
+            "staged/contradictions", of.table, {**context, "columns": source.staged_columns, "limit": TIES_SHOWN}
+        )
+    for name in ("staged/reject", "staged/bounds", "staged/discard", "staged/purge"):
+        yield Entry(name, source.rows_table, {"source": source})
+    yield Entry("staged/discard_rejected", "rejected_row", {})
+
+
+def _load(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satellite]) -> Iterator[Entry]:
+    """The steps of a cycle in their order, a satellite's after its XTS insert."""
+    for of in satellites:
+        yield Entry("load/switch" if of.xts_assisted else "load/switch_standard", of.table, _of(source, of))
+    for of in satellites:
+        if of.xts_assisted:
+            for name in ("load/xts_seed", "load/xts", "load/xts_counts"):
+                yield Entry(name, of.table, _of(source, of))
+    for of in satellites:
+        for branch in ("normal", "assisted") if of.xts_assisted else ("normal",):
+            yield Entry(f"load/satellite_{branch}", of.table, _of(source, of))
+        yield Entry("load/satellite_counts", of.table, _of(source, of))
+    for on in keyed:
+        if isinstance(on, Hub):
+            yield Entry("load/hub", on.table, {"source": source, "hub": on})
+        else:
+            yield Entry("load/link", on.table, {"source": source, "link": on})
+        yield Entry("load/key_counts", on.table, {"table": on.table})
+
+
+def _of(source: SourceModel, satellite: Satellite) -> dict[str, Any]:
+    return {"source": source, "satellite": satellite}
+
+
+def _reads(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satellite]) -> Iterator[Entry]:
+    for of in satellites:
+        yield Entry("view/as_of", of.table, as_of_context(source, of))
+    tables = {on.table for on in keyed} | {on.parent.xts_table for on in keyed} | {of.table for of in satellites}
+    for check in checks_of(source):
+        if check.table in tables:
+            for question in check.questions:
+                context = {**question.context, "of_batch": False, "limit": ROWS_SHOWN}
+                yield Entry(question.template, check.table, context)
+    for parent in _parents(keyed):
+        yield Entry("monitor/violations", parent.xts_table, {"parent": parent})
+    for of in satellites:
+        keys = business_keys_of(source, of.parent)
+        if of.xts_assisted:
+            context = {"satellite": of, "keys": keys, "of_batch": False, "limit": ROWS_SHOWN}
+            yield Entry("monitor/violation_rows", of.table, context)
+        yield Entry("monitor/table_rows", of.table, {"table": of.table, "has_ghost": True})
+    for table in sorted(tables):
+        yield Entry("monitor/row_count", table, {"table": table})
+    yield Entry("monitor/status", "load_batch", {})
+    yield Entry("monitor/rejected_rows", "rejected_row", {"limit": ROWS_SHOWN})
