@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +16,26 @@ from xts_pipeline.errors import WarehouseBusyError, WarehouseError
 from xts_pipeline.templates import Places, Renderer, Statement, renderer
 from xts_pipeline.warehouse.base import Row
 
+_SIZE = re.compile(r"[0-9]+(\.[0-9]+)? ?[KMGT]i?B")
 _SETTINGS = "set TimeZone = 'UTC'"
 _HELD = ("Could not set lock", "being used by another process")  # what DuckDB says, the latter on Windows
+
+
+MEMORY_VARIABLE = "XTS_DUCKDB_MEMORY"
+
+
+def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    """Bound what DuckDB keeps in memory: $XTS_DUCKDB_MEMORY (`8GB` for one), else half a gigabyte a core, at least 1.
+
+    What does not fit is spilled beside the file. DuckDB's own default is 80% of the machine, which a load of ten million
+    rows would take without being faster. A database in memory is left alone: it has nowhere to spill to.
+    """
+    limit = os.environ.get(MEMORY_VARIABLE) or f"{max(1, (os.cpu_count() or 1) // 2)}GB"
+    if not _SIZE.fullmatch(limit):
+        raise WarehouseError(f"${MEMORY_VARIABLE} is {limit!r}: write a size like 8GB")
+    (database,) = connection.execute("select current_database()").fetchone() or ("memory",)
+    if database != "memory":
+        connection.execute(f"set memory_limit = '{limit}'")
 
 
 class DuckDBTransaction:
@@ -39,11 +59,8 @@ class DuckDBTransaction:
         """Append rows to a table by column name."""
         columns = ", ".join(f'"{name}"' for name in rows.column_names)
         target = f'"{self._places.database}"."{self._places.of(schema)}"."{table}"'
-        self._cursor.register("appended_rows", rows)
-        try:
-            self._cursor.execute(f"insert into {target} ({columns}) select {columns} from appended_rows")
-        finally:
-            self._cursor.unregister("appended_rows")
+        # `rows` is found by its name: a registered view would keep them in memory until the transaction ends
+        self._cursor.execute(f"insert into {target} ({columns}) select {columns} from rows")
 
     def _execute(self, statement: Statement, values: Mapping[str, object]) -> None:
         self._cursor.execute(statement.sql, {name: values[name] for name in statement.binds})
@@ -66,7 +83,7 @@ class DuckDBWarehouse:
         WarehouseError for a file that is no DuckDB database, or a folder that is not there.
         """
         try:
-            return cls(duckdb.connect(str(path)))
+            connection = duckdb.connect(str(path))
         except duckdb.IOException as error:
             if not any(sign in str(error) for sign in _HELD):
                 raise WarehouseError(f"{path} cannot be opened as a DuckDB database. DuckDB said: {error}") from error
@@ -74,6 +91,8 @@ class DuckDBWarehouse:
                 f"{path} is held by another process, and DuckDB lets one process write a file at a time: "
                 f"close that one, or wait. DuckDB said: {error}"
             ) from error
+        bound_memory(connection)
+        return cls(connection)
 
     @property
     def renderer(self) -> Renderer:
