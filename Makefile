@@ -18,7 +18,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(BIN)/python -m compileall -q xts_pipeline
 	@touch $@
 
-run: $(INSTALLED) ## Load the two bundled examples through Dagster and show what happened
+run: $(INSTALLED) $(DAGSTER_HOME)/dagster.yaml ## Load the two bundled examples through Dagster and show what happened
 	$(BIN)/python -m xts_pipeline.orchestration.examples
 
 test: $(INSTALLED) ## Run the tests (a few minutes on 2 cores)

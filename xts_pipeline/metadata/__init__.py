@@ -3,6 +3,7 @@
 from xts_pipeline.metadata.catalog import Catalog, read_declaration
 from xts_pipeline.metadata.declaration import SourceDeclaration
 from xts_pipeline.metadata.model import Hub, Link, Parent, Satellite, SourceModel
+from xts_pipeline.metadata.operation import OperatedSource
 from xts_pipeline.metadata.types import ColumnType
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "ColumnType",
     "Hub",
     "Link",
+    "OperatedSource",
     "Parent",
     "Satellite",
     "SourceDeclaration",

@@ -53,8 +53,12 @@ def _parsed_type(value: Any) -> Any:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
-DeclaredType = Annotated[ColumnType | None, BeforeValidator(_parsed_type)]
-TypedColumns = Annotated[dict[str, DeclaredType], BeforeValidator(_typed_columns)]
+# json_schema_input_type: what `dg check yaml` lets a file hold
+DeclaredType = Annotated[ColumnType | None, BeforeValidator(_parsed_type, json_schema_input_type=str | None)]
+TypedColumns = Annotated[
+    dict[str, DeclaredType],
+    BeforeValidator(_typed_columns, json_schema_input_type=list[str] | dict[str, str | None]),
+]
 
 
 class Declared(BaseModel):
@@ -207,7 +211,7 @@ class SourceDeclaration(Declared):
     record_source: str = Field(min_length=1, max_length=255, description="Written to dv_recordsource of every row.")
     description: str | None = Field(default=None, description="Shown in Dagster.")
     applied_timestamp: Name = Field(
-        description="The column that says when a row's state became true; or `partition`: the date in the partition key."
+        description="The column that says when a row became true; or `partition`: the date in the partition key."
     )
     timezone: str = Field(
         default="UTC", description="IANA zone in which timestamps and dates without one are taken; stored as UTC."

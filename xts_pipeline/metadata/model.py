@@ -135,6 +135,11 @@ class SourceModel:
         """The table of staged rows, stamped or not; the view staged.<source> shows the stamped ones."""
         return f"{self.name}__rows"
 
+    @property
+    def staged_hash_keys(self) -> list[str]:
+        """The staged hash key columns, one a hub reference and one a link."""
+        return [*(hub.staged_hash_key for hub in self.hubs), *(link.staged_hash_key for link in self.links)]
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Every column the load takes from a delivery: keys, payload, tie-break and applied timestamp."""

@@ -38,6 +38,11 @@ def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"set memory_limit = '{limit}'")
 
 
+def is_held(error: duckdb.IOException) -> bool:
+    """Whether a file could not be opened because another process has it."""
+    return any(sign in str(error) for sign in _HELD)
+
+
 class DuckDBTransaction:
     """One transaction on one cursor."""
 
@@ -85,7 +90,7 @@ class DuckDBWarehouse:
         try:
             connection = duckdb.connect(str(path))
         except duckdb.IOException as error:
-            if not any(sign in str(error) for sign in _HELD):
+            if not is_held(error):
                 raise WarehouseError(f"{path} cannot be opened as a DuckDB database. DuckDB said: {error}") from error
             raise WarehouseBusyError(
                 f"{path} is held by another process, and DuckDB lets one process write a file at a time: "

@@ -1,0 +1,1 @@
+"""The sources of the vault: one folder each, with its declaration in defs.yaml."""

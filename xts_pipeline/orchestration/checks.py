@@ -1,0 +1,125 @@
+"""The asset checks of a source: those of `xts_pipeline.checks`, asked once a run for the batches of the run.
+
+They run when every asset of the run is there: what a satellite's check asks of its hub holds only after the merge. None
+blocks: sequence violations are expected data, and no check could stop the steps inside the graph.
+"""
+
+# No postponed annotations here: Dagster reads the type of `context` from the function itself.
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from xts_pipeline.checks import ROWS_SHOWN, Check, CheckResult, checks_of
+from xts_pipeline.ledger import Batch
+from xts_pipeline.orchestration.nodes import SourceNodes
+from xts_pipeline.orchestration.resource import VaultResource
+from xts_pipeline.orchestration.run_batches import batches_of_partitions, partitions_of_run
+from xts_pipeline.vault import Vault
+
+MANY_BATCHES = 20  # from here on, one question about a whole table costs less than one for each batch
+SEVERITIES = {"WARN": dg.AssetCheckSeverity.WARN, "ERROR": dg.AssetCheckSeverity.ERROR}
+
+
+@dataclass(frozen=True)
+class AskedCheck:
+    """A check and the asset it hangs on."""
+
+    check: Check
+    key: dg.AssetCheckKey
+
+
+def asset_checks(nodes: SourceNodes) -> dg.AssetChecksDefinition:
+    """All checks of a source in one op, each of which can be asked alone."""
+    asked = _hung_on_assets(nodes)
+    last = list(nodes.outputs.values())
+
+    @dg.multi_asset_check(
+        name=f"checks_{nodes.name}",
+        description="Asks the warehouse what must hold of what this run wrote.",
+        specs=[
+            dg.AssetCheckSpec(
+                each.key.name,
+                asset=each.key.asset_key,
+                description=each.check.description,
+                additional_deps=[key for key in last if key != each.key.asset_key],
+                blocking=False,
+            )
+            for each in asked
+        ],
+        can_subset=True,
+    )
+    def ask(context: dg.AssetCheckExecutionContext, vaults: VaultResource) -> Iterator[dg.AssetCheckResult]:
+        registered = nodes.batches.get_partition_keys(dynamic_partitions_store=context.instance)
+        partitions = partitions_of_run(context.run.tags, registered)
+        with vaults.vault(nodes.catalog) as vault:
+            batches = batches_of_partitions(vault, nodes.source, partitions)
+            for each in asked:
+                if each.key in context.selected_asset_check_keys:
+                    yield _evaluated(vault, each, batches)
+
+    return ask
+
+
+def _hung_on_assets(nodes: SourceNodes) -> list[AskedCheck]:
+    """Each check with its asset: the satellite, or this source's own node of a table that others may load too."""
+    asked = []
+    for check in checks_of(nodes.source):
+        key = dg.AssetKey(check.satellite) if check.satellite else nodes.of_table(check.table)
+        if key in nodes.outputs.values():
+            asked.append(AskedCheck(check, dg.AssetCheckKey(key, check.name)))
+    return asked
+
+
+def _evaluated(vault: Vault, asked: AskedCheck, batches: Sequence[Batch]) -> dg.AssetCheckResult:
+    """One evaluation for all batches of a run; about everything when the run has no partitions."""
+    about = _about(asked.check, batches)
+    results = [asked.check.run(vault.warehouse, batch) for batch in about]
+    failed = [result for result in results if not result.passed]
+    shown = failed or results[:1]
+    return dg.AssetCheckResult(
+        passed=not failed,
+        asset_key=asked.key.asset_key,
+        check_name=asked.key.name,
+        severity=SEVERITIES[asked.check.severity],
+        description="; ".join(result.summary for result in shown[:3]) + (" ..." if len(shown) > 3 else ""),
+        metadata={
+            "xts/found": sum(result.found for result in results),
+            "xts/partitions": ", ".join(batch.partition_key for batch in batches) or "all",
+            **_advice(failed),
+            **_table(failed),
+        },
+    )
+
+
+def _about(check: Check, batches: Sequence[Batch]) -> Sequence[Batch | None]:
+    """What to ask a check about: each batch of the run, or (None) everything.
+
+    A warning speaks of what came with a batch. An error speaks of the tables as they stand, so that everything may be
+    asked at once in place of many batches.
+    """
+    if not batches or (check.severity == "ERROR" and len(batches) >= MANY_BATCHES):
+        return [None]
+    return batches
+
+
+def _advice(failed: Sequence[CheckResult]) -> dict[str, Any]:
+    advice = dict.fromkeys(result.advice for result in failed if result.advice)
+    return {"xts/advice": "; ".join(advice)} if advice else {}
+
+
+def _table(failed: Sequence[CheckResult]) -> dict[str, Any]:
+    """The first failing rows as a table; a column that only some batches have is empty in the others."""
+    rows = [row for result in failed for row in result.rows][:ROWS_SHOWN]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    if not columns:
+        return {}
+    records = [dg.TableRecord({name: _cell(row.get(name)) for name in columns}) for row in rows]
+    schema = dg.TableSchema([dg.TableColumn(name, "string") for name in columns])
+    return {"xts/rows": dg.MetadataValue.table(records, schema)}
+
+
+def _cell(value: object) -> str | int | float | bool | None:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

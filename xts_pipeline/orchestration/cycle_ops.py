@@ -1,0 +1,222 @@
+"""The ops of a load cycle: each calls one step of `xts_pipeline.cycle` for every batch of the run, oldest stamp first.
+
+Asset outputs carry nothing. What the SWITCH said travels on outputs inside the graph, kept by a persistent IO manager
+under run and step, so that a re-execution from failure finds it; a load step asks the SWITCH again all the same.
+"""
+
+# No postponed annotations here: Dagster reads the type of `context` from the function itself.
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+
+from xts_pipeline.cycle import ASSISTED, NORMAL, insert_xts, load_satellite, merge_hub, merge_link, switch
+from xts_pipeline.ledger import Batch, close_batch, utc_now
+from xts_pipeline.metadata import Hub, Link, Parent, Satellite
+from xts_pipeline.orchestration import evidence
+from xts_pipeline.orchestration.nodes import SourceNodes
+from xts_pipeline.orchestration.resource import VaultResource
+from xts_pipeline.orchestration.run_batches import Verdicts, batches_of, batches_of_partitions, finish_older
+
+VERDICTS_IO = "verdicts_io"  # the IO manager of what travels inside the graph
+
+
+def _verdicts_out(**kwargs: Any) -> dg.Out:
+    return dg.Out(dict, io_manager_key=VERDICTS_IO, description="Batch: satellite: normal or assisted.", **kwargs)
+
+
+def _asset_and_verdicts() -> dict[str, dg.Out]:
+    return {"asset": dg.Out(dg.Nothing), "verdicts": _verdicts_out()}
+
+
+def switch_op(nodes: SourceNodes) -> dg.OpDefinition:
+    """Ask the SWITCH of every satellite and batch, after older open batches are finished."""
+
+    @dg.op(
+        name=f"switch_{nodes.name}",
+        description="Finishes older open batches of the source, then asks the SWITCH: is the batch in sequence?",
+        ins={"start": dg.In(dg.Nothing)},
+        out=_asset_and_verdicts(),
+    )
+    def ask(context: dg.AssetExecutionContext, vaults: VaultResource) -> Iterator[dg.Output[Any]]:
+        source, run = nodes.source, context.run.run_id
+        verdicts: Verdicts = {}
+        with vaults.vault(nodes.catalog) as vault:
+            batches = batches_of_partitions(vault, source, context.partition_keys)
+            finished = finish_older(vault, source, batches, run)
+            for batch in batches:
+                asked = {
+                    satellite.name: switch(vault.warehouse, source, satellite, batch, run).figures.verdict or NORMAL
+                    for satellite in source.satellites
+                }
+                verdicts[batch.batch_id] = asked
+                metadata = {**evidence.of_switch(vault, batch, run), **_finished(context, finished)}
+                context.add_asset_metadata(metadata, asset_key=nodes.switch, partition_key=batch.partition_key)
+                context.log.info(f"{batch.partition_key}: {asked or 'no satellites to ask for'}")
+        yield dg.Output(None, "asset")
+        yield dg.Output(verdicts, "verdicts")
+
+    return ask
+
+
+def _finished(context: dg.AssetExecutionContext, finished: Sequence[Batch]) -> dict[str, Any]:
+    if not finished:
+        return {}
+    named = [f"{batch.partition_key} ({batch.batch_id})" for batch in finished]
+    context.log.warning(f"finished older open batches, which other runs had left: {', '.join(named)}")
+    return {"xts/finished_older_batches": named}
+
+
+def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
+    """Log the facts of every satellite of one parent in its XTS."""
+    satellites = [sat for sat in nodes.source.satellites if sat.parent == parent and sat.xts_assisted]
+
+    @dg.op(
+        name=f"xts_{nodes.name}_{parent.table}",
+        description=f"Logs every staged hashdiff in {parent.xts_table}, whatever the SWITCH said.",
+        out=_asset_and_verdicts(),
+    )
+    def log_facts(
+        context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
+    ) -> Iterator[dg.Output[Any]]:
+        with vaults.vault(nodes.catalog) as vault:
+            for batch in batches_of(vault, verdicts):
+                for satellite in satellites:
+                    insert_xts(vault.warehouse, nodes.source, satellite, batch, context.run.run_id)
+                context.add_asset_metadata(
+                    evidence.of_xts(vault, batch, parent.xts_table, context.run.run_id),
+                    asset_key=nodes.of_table(parent.xts_table),
+                    partition_key=batch.partition_key,
+                )
+        yield dg.Output(None, "asset")
+        yield dg.Output(verdicts, "verdicts")
+
+    return log_facts
+
+
+def branch_op(satellite: Satellite) -> dg.OpDefinition:
+    """Choose a satellite's load: assisted when any batch of the run is out of sequence."""
+
+    @dg.op(
+        name=f"branch_{satellite.name}",
+        description="Assisted when the SWITCH found any batch of the run out of sequence, else normal.",
+        out={kind: _verdicts_out(is_required=False) for kind in (ASSISTED, NORMAL)},
+    )
+    def choose(verdicts: dict[str, Any]) -> Iterator[dg.Output[Any]]:
+        late = any(asked[satellite.name] == ASSISTED for asked in verdicts.values())
+        yield dg.Output(verdicts, ASSISTED if late else NORMAL)
+
+    return choose
+
+
+def load_op(nodes: SourceNodes, satellite: Satellite, kind: str) -> dg.OpDefinition:
+    """Load a satellite on one of the two branches."""
+    what = "puts late rows in their place" if kind == ASSISTED else "appends what changed"
+
+    @dg.op(
+        name=f"{kind}_{satellite.name}",
+        description=f"The {kind} load of {satellite.name}: {what}. Asks the SWITCH again in its own transaction.",
+        out=_verdicts_out(),
+    )
+    def load(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> dict[str, Any]:
+        with vaults.vault(nodes.catalog) as vault:
+            for batch in batches_of(vault, verdicts):
+                asked = verdicts[batch.batch_id][satellite.name]
+                result = load_satellite(vault.warehouse, nodes.source, satellite, batch, asked, context.run.run_id)
+                context.log.info(
+                    f"{batch.partition_key}: {result.figures.verdict} load, {result.figures.rows_inserted} inserted, "
+                    f"{result.figures.rows_copied} copied{' (done before)' if result.already_done else ''}"
+                )
+                if result.figures.verdict != asked:
+                    context.log.warning(f"{batch.partition_key}: the SWITCH had said {asked}")
+        return verdicts
+
+    return load
+
+
+def loaded_op(nodes: SourceNodes, satellite: Satellite) -> dg.OpDefinition:
+    """Say what was loaded, whichever branch it took."""
+
+    @dg.op(
+        name=f"loaded_{satellite.name}",
+        description="Joins the two branches: runs after the one that was taken.",
+        out=dg.Out(dg.Nothing),
+    )
+    def loaded(context: dg.AssetExecutionContext, vaults: VaultResource, either: list[Any]) -> None:
+        with vaults.vault(nodes.catalog) as vault:
+            schema = evidence.column_schema(vault, satellite.table)
+            for batch in batches_of(vault, either[0]):
+                metadata = {**evidence.of_satellite(vault, batch, satellite, context.run.run_id), **schema}
+                context.add_asset_metadata(metadata, nodes.of_satellite(satellite), batch.partition_key)
+
+    return loaded
+
+
+def hub_op(nodes: SourceNodes, table: str, hubs: Sequence[Hub]) -> dg.OpDefinition:
+    """Merge the business keys of every batch into a hub, role by role."""
+
+    @dg.op(
+        name=f"merge_{nodes.name}_{table}",
+        description=f"Merges the business keys into {table}: one row a key, and the first load wins.",
+        ins={"after": dg.In(dg.Nothing)},
+        out=dg.Out(dg.Nothing),
+    )
+    def merge(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> None:
+        with vaults.vault(nodes.catalog) as vault:
+            for batch in batches_of(vault, verdicts):
+                for hub in hubs:
+                    merge_hub(vault.warehouse, nodes.source, hub, batch, context.run.run_id)
+
+    return merge
+
+
+def link_op(nodes: SourceNodes, link: Link) -> dg.OpDefinition:
+    """Merge the combinations of business keys of every batch into a link."""
+
+    @dg.op(
+        name=f"merge_{nodes.name}_{link.table}",
+        description=f"Merges the combinations of business keys into {link.table}: the first load wins.",
+        ins={"after": dg.In(dg.Nothing)},
+        out=dg.Out(dg.Nothing),
+    )
+    def merge(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> None:
+        with vaults.vault(nodes.catalog) as vault:
+            for batch in batches_of(vault, verdicts):
+                merge_link(vault.warehouse, nodes.source, link, batch, context.run.run_id)
+
+    return merge
+
+
+def close_op(nodes: SourceNodes) -> dg.OpDefinition:
+    """Close the batches; gives the hubs and links, and records on the shared tables' own nodes that they were loaded.
+
+    Dagster wants every leaf of an asset graph to make an asset, and this is the last op: hence hubs and links are made
+    here and not where they are merged.
+    """
+    merged = {**dict.fromkeys(nodes.hubs, "hub"), **{link.table: "link" for link in nodes.links}}
+
+    @dg.op(
+        name=f"close_{nodes.name}",
+        description="Closes the batches of the run: from here on, what is known up to their load timestamp is final.",
+        ins={"after": dg.In(dg.Nothing)},
+        out={table: dg.Out(dg.Nothing) for table in merged},
+    )
+    def close(
+        context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
+    ) -> Iterator[dg.Output[Any]]:
+        with vaults.vault(nodes.catalog) as vault:
+            batches = batches_of(vault, verdicts)
+            schemas = {table: evidence.column_schema(vault, table) for table in merged}
+            for batch in batches:
+                close_batch(vault.warehouse, batch, utc_now())
+                for table, kind in merged.items():
+                    metadata = {**evidence.of_merge(vault, batch, kind, table, context.run.run_id), **schemas[table]}
+                    context.add_asset_metadata(metadata, nodes.of_table(table), batch.partition_key)
+            for table in nodes.shared_tables:
+                metadata = evidence.of_table(vault, nodes.source, batches, table)
+                context.log_event(dg.AssetMaterialization(nodes.table_node(table), metadata=metadata))
+        for table in merged:
+            yield dg.Output(None, table)
+
+    return close

@@ -1,0 +1,157 @@
+"""What an asset's materialization says of a batch: figures from the ledger, row counts and column schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import dagster as dg
+
+from xts_pipeline.cycle import ASSISTED, NORMAL
+from xts_pipeline.ledger import Batch, Step, read_steps
+from xts_pipeline.metadata import Satellite, SourceModel
+from xts_pipeline.staging.tables import HASH, known_columns
+from xts_pipeline.vault import Vault
+
+Metadata = dict[str, Any]
+
+
+def of_batch(batch: Batch) -> Metadata:
+    """What every asset of a batch says: which batch, and since when the vault knows it (UTC)."""
+    return {
+        "xts/batch": batch.batch_id,
+        "xts/load_timestamp": batch.load_timestamp.isoformat(sep=" ", timespec="microseconds"),
+        "xts/rows_staged": batch.rows_staged,
+    }
+
+
+def of_switch(vault: Vault, batch: Batch, run: str) -> Metadata:
+    """The SWITCH's verdict on a batch, with its figures for each satellite."""
+    steps = _steps(vault, batch, "switch")
+    verdict = ASSISTED if any(step.figures.verdict == ASSISTED for step in steps) else NORMAL
+    columns = ("keys_read", "rows_read", "late_keys", "late_rows", "corrected_rows")
+    records = [
+        dg.TableRecord(
+            {
+                "satellite": step.subject,
+                "verdict": step.figures.verdict or NORMAL,
+                **{column: int(getattr(step.figures, column)) for column in columns},
+            }
+        )
+        for step in steps
+    ]
+    figures = {"xts/figures": dg.MetadataValue.table(records, schema=_schema_of(columns))} if records else {}
+    return {
+        **of_batch(batch),
+        "xts/verdict": verdict,
+        "xts/late_rows": sum(step.figures.late_rows for step in steps),
+        "xts/corrected_rows": sum(step.figures.corrected_rows for step in steps),
+        **figures,
+        **_done_before(steps, run),
+    }
+
+
+def of_xts(vault: Vault, batch: Batch, table: str, run: str) -> Metadata:
+    """What a batch logged in an XTS."""
+    steps = [step for step in _steps(vault, batch, "xts") if step.target_table == table]
+    return {
+        **of_batch(batch),
+        "xts/inserted": sum(step.figures.rows_inserted for step in steps),
+        "xts/violations": sum(step.figures.late_rows for step in steps),
+        **_done_before(steps, run),
+        **row_count(vault, batch, table),
+    }
+
+
+def of_satellite(vault: Vault, batch: Batch, satellite: Satellite, run: str) -> Metadata:
+    """What a batch did to a satellite, and by which branch.
+
+    A load that found its batch out of sequence after the SWITCH had said normal says so.
+    """
+    steps = {step.kind: step for step in _steps(vault, batch) if step.subject == satellite.name}
+    loaded = steps["satellite"].figures
+    logged = steps["xts"].figures if "xts" in steps else loaded
+    asked = steps["switch"].figures.verdict
+    overruled = {"xts/overruled": f"the SWITCH had said {asked}"} if asked != loaded.verdict else {}
+    return {
+        **of_batch(batch),
+        "xts/branch": loaded.verdict or NORMAL,
+        "xts/rows_read": loaded.rows_read,
+        "xts/inserted": loaded.rows_inserted,
+        "xts/copied": loaded.rows_copied,
+        "xts/violations": logged.late_rows,
+        "xts/late_keys": logged.late_keys,
+        **overruled,
+        **_done_before([steps["satellite"]], run),
+        **row_count(vault, batch, satellite.table),
+    }
+
+
+def of_merge(vault: Vault, batch: Batch, kind: str, table: str, run: str) -> Metadata:
+    """What a batch brought to a hub or a link that was not there before."""
+    steps = [step for step in _steps(vault, batch, kind) if step.target_table == table]
+    return {
+        **of_batch(batch),
+        "xts/inserted": sum(step.figures.rows_inserted for step in steps),
+        **_done_before(steps, run),
+        **row_count(vault, batch, table),
+    }
+
+
+def of_table(vault: Vault, source: SourceModel, batches: Iterable[Batch], table: str) -> Metadata:
+    """What the table's own node says when a run of a source is done with it."""
+    newest = list(batches)[-1]
+    return {
+        "xts/source": source.name,
+        "xts/load_timestamp": of_batch(newest)["xts/load_timestamp"],
+        **row_count(vault, newest, table),
+        **column_schema(vault, table),
+    }
+
+
+def row_count(vault: Vault, batch: Batch, table: str) -> Metadata:
+    """How many rows the table held when the batch was in it; nothing while the table is not made."""
+    warehouse = vault.warehouse
+    with warehouse.transaction() as transaction:
+        if batch.is_empty and not _is_made(vault, table):
+            return {}
+        counted = transaction.rows(warehouse.renderer.render("monitor/row_count", table=table), batch.values())
+    return {"dagster/row_count": int(counted[0]["row_count"])}
+
+
+def column_schema(vault: Vault, table: str) -> Metadata:
+    """The business columns of a table, or the hash keys of a link, with the types of the source's declaration."""
+    with vault.warehouse.transaction() as transaction:
+        columns = known_columns(transaction, vault.warehouse).get(table, {})
+    if not columns:
+        return {}
+    described = [
+        dg.TableColumn(name, "hash key" if type_ == HASH else type_, constraints=_constraints(table))
+        for name, type_ in columns.items()
+    ]
+    return {"dagster/column_schema": dg.TableSchema(columns=described)}
+
+
+def _constraints(table: str) -> dg.TableColumnConstraints:
+    return dg.TableColumnConstraints(nullable=table.startswith("sat_"))
+
+
+def _is_made(vault: Vault, table: str) -> bool:
+    """An XTS has no business columns to be remembered; it is made with its parent."""
+    with vault.warehouse.transaction() as transaction:
+        return table.removeprefix("sat_xt_") in known_columns(transaction, vault.warehouse)
+
+
+def _done_before(steps: Iterable[Step], run: str) -> Metadata:
+    """Whether the figures are those of an earlier load: of a replay, a retry, or a batch that another run finished."""
+    others = dict.fromkeys(step.recorded_by or "a load outside of Dagster" for step in steps if step.recorded_by != run)
+    return {"xts/done_before_by": ", ".join(others)} if others else {}
+
+
+def _steps(vault: Vault, batch: Batch, kind: str | None = None) -> list[Step]:
+    return [step for step in read_steps(vault.warehouse, batch) if kind in {None, step.kind}]
+
+
+def _schema_of(figures: Iterable[str]) -> dg.TableSchema:
+    types: Mapping[str, str] = {"satellite": "string", "verdict": "string", **dict.fromkeys(figures, "int")}
+    return dg.TableSchema([dg.TableColumn(name, type_) for name, type_ in types.items()])

@@ -1,0 +1,81 @@
+"""The vault as a Dagster resource: a connection per op, rolled back and closed whatever happens."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
+
+import dagster as dg
+import duckdb
+from dagster_duckdb import DuckDBResource
+from pydantic import Field
+
+from xts_pipeline.errors import WarehouseBusyError
+from xts_pipeline.metadata import Catalog
+from xts_pipeline.vault import Vault
+from xts_pipeline.warehouse import DuckDBWarehouse
+from xts_pipeline.warehouse.duckdb import bound_memory, is_held
+
+PATH_VARIABLE = "XTS_DUCKDB_PATH"
+DEFAULT_PATH = "warehouse.duckdb"
+
+
+class VaultResource(dg.ConfigurableResource[Any], ABC):
+    """What the ops ask of a warehouse: a vault to work in, theirs for as long as the block lasts."""
+
+    @abstractmethod
+    def vault(self, catalog: Catalog) -> AbstractContextManager[Vault]:
+        """Open the vault of these sources, its control tables in place; close it at the end of the block."""
+
+
+class DuckDBVault(VaultResource):
+    """A vault in a DuckDB file, over dagster-duckdb's resource.
+
+    While another process holds the file, opening it is tried again for about 100 seconds; then WarehouseBusyError, with
+    nothing written.
+    """
+
+    database: str | None = Field(
+        default=None, description=f"Path of the DuckDB file; left out: ${PATH_VARIABLE}, else {DEFAULT_PATH}."
+    )
+    connection_config: dict[str, Any] = Field(default_factory=dict, description="DuckDB's own connection settings.")
+
+    @property
+    def path(self) -> str:
+        """The file this resource opens."""
+        return self.database or os.environ.get(PATH_VARIABLE) or DEFAULT_PATH
+
+    @contextmanager
+    def vault(self, catalog: Catalog) -> Iterator[Vault]:
+        """Open the vault of these sources over a connection of its own."""
+        with self.connection() as connection, Vault.open(_declared(catalog), DuckDBWarehouse(connection)) as vault:
+            yield vault
+
+    @contextmanager
+    def connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection of `DuckDBResource`, which by itself neither rolls back nor closes on an exception."""
+        opened = DuckDBResource(database=self.path, connection_config=self.connection_config).get_connection()
+        try:
+            connection = opened.__enter__()
+        except duckdb.IOException as error:
+            if not is_held(error):
+                raise
+            raise WarehouseBusyError(
+                f"{self.path} is held by another process, which did not let go of it while this one tried; nothing was "
+                f"written. Close that process, or run this again later. DuckDB said: {error}"
+            ) from error
+        if "memory_limit" not in self.connection_config:
+            bound_memory(connection)
+        try:
+            yield connection
+        finally:
+            with suppress(duckdb.Error):
+                connection.rollback()  # nothing to roll back when no transaction is open, which DuckDB calls an error
+            connection.close()
+
+
+def _declared(catalog: Catalog) -> list[Any]:
+    return [model.declaration for model in catalog.sources.values()]
