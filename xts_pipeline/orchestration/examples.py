@@ -6,9 +6,11 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import dagster as dg
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from xts_pipeline.cycle import NORMAL
 from xts_pipeline.definitions import DEFS_FOLDER, defs
 from xts_pipeline.ledger import Batch, Step, newest_batch, read_steps
 from xts_pipeline.orchestration.resource import DuckDBVault
@@ -20,13 +22,14 @@ DELIVERED = {
     "browser_compat": ("2022-08-30", "2023-12-15", "2025-03-25", "2025-08-22", "2025-08-26", "2026-01-30"),
 }
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
-FIGURES = ("states", "late", "late keys", "corrected")
-COLUMNS = ("source", "partition", "satellite", "SWITCH", *FIGURES, "branch", "inserted", "copied", "violations", "")
+FIGURES = ("states", "late", "late keys", "corrected")  # what the SWITCH counted
+COLUMNS = ("partition", "satellite", "SWITCH", *FIGURES, "branch", "inserted", "copied", "violations", "batch")
+NUMBERS = {*FIGURES, "inserted", "copied", "violations"}
 
 
 def main() -> int:
     """Load, report, answer; 1 when a run failed."""
-    console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 130, highlight=False)
     replayed: dict[tuple[str, str], bool] = {}
     with dg.DagsterInstance.get() as instance:
         for source, partitions in DELIVERED.items():
@@ -36,12 +39,18 @@ def main() -> int:
                 replayed[source, partition] = _run(instance, source, partition)
     file = DuckDBVault().path
     with Vault.open(sorted(DEFS_FOLDER.glob("*/defs.yaml")), DuckDBWarehouse.open(file)) as vault:
-        console.print(_cycles(vault, replayed))
+        for source in DELIVERED:
+            console.print(f"\n[bold]{source}: load cycles in the order of delivery")
+            console.print(_cycles(vault, source, replayed))
+        console.print("[bold]Where customer 1004 lived: the timeline before and after the late extract")
         console.print(_corrected_timeline(vault))
+        console.print("[bold]Did Chrome support `color-scheme: only light` on 1 June 2022? Two answers, as of")
         console.print(_two_answers(vault))
     if all(replayed.values()):
         console.print("Everything was replayed: the files hold what they held, and nothing in the vault changed.")
-    console.print(f"The vault is {file}. Look around with `make ui`, `.venv/bin/xts status`, `.venv/bin/xts violations`.")
+    console.print(
+        f"The vault is {file}. Look around with `make ui`, `.venv/bin/xts status`, `.venv/bin/xts violations`."
+    )
     return 0
 
 
@@ -55,18 +64,20 @@ def _run(instance: dg.DagsterInstance, source: str, partition: str) -> bool:
     raise AssertionError(f"the run of {source}, {partition} staged nothing")
 
 
-def _cycles(vault: Vault, replayed: dict[tuple[str, str], bool]) -> Table:
-    """What each cycle found and wrote, satellite by satellite, from the ledger."""
-    table = Table(title="Load cycles in the order of delivery", title_justify="left")
+def _cycles(vault: Vault, source: str, replayed: dict[tuple[str, str], bool]) -> Table:
+    """What each cycle of a source found and wrote, satellite by satellite, from the ledger."""
+    table = _table()
     for column in COLUMNS:
-        table.add_column(column, justify="right" if column in {*FIGURES, *COLUMNS[9:12]} else "left")
-    for source, partitions in DELIVERED.items():
-        for partition in partitions:
-            batch = newest_batch(vault.warehouse, source, partition)
-            for row in _rows(batch, read_steps(vault.warehouse, batch)):
-                table.add_row(*row, "replayed" if replayed[source, partition] else "new")
-        table.add_section()
+        table.add_column(column, justify="right" if column in NUMBERS else "left", no_wrap=True)
+    for partition in DELIVERED[source]:
+        batch = newest_batch(vault.warehouse, source, partition)
+        for row in _rows(batch, read_steps(vault.warehouse, batch)):
+            table.add_row(*row, "replayed" if replayed[source, partition] else "new")
     return table
+
+
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
 
 
 def _rows(batch: Batch, steps: Sequence[Step]) -> Iterator[tuple[str, ...]]:
@@ -77,10 +88,9 @@ def _rows(batch: Batch, steps: Sequence[Step]) -> Iterator[tuple[str, ...]]:
             figures = (asked.rows_read, asked.late_rows, asked.late_keys, asked.corrected_rows)
             written = (step.figures.rows_inserted, step.figures.rows_copied, logged.late_rows)
             yield (
-                batch.source,
                 batch.partition_key,
                 step.subject,
-                "in sequence" if asked.verdict == "normal" else "out of sequence",
+                "in sequence" if asked.verdict == NORMAL else "violated",
                 *(f"{figure:,}" for figure in figures),
                 step.figures.verdict or "",
                 *(f"{figure:,}" for figure in written),
@@ -91,7 +101,7 @@ def _corrected_timeline(vault: Vault) -> Table:
     """Customer 1004 moved away and back: a felony, since the late extract falls between two equal states."""
     before = newest_batch(vault.warehouse, "sapbw_customer", "2021-01-03").load_timestamp
     after = newest_batch(vault.warehouse, "sapbw_customer", "2021-01-02").load_timestamp
-    table = Table(title="Where customer 1004 lived, before and after the late extract", title_justify="left")
+    table = _table()
     for column in ("day", "known before it", "known after it", "row"):
         table.add_column(column)
     for day in ("2021-01-01", "2021-01-02", "2021-01-03", "2021-01-04"):
@@ -103,10 +113,7 @@ def _corrected_timeline(vault: Vault) -> Table:
 
 def _two_answers(vault: Vault) -> Table:
     """One question about the past, as of two moments of knowing."""
-    table = Table(
-        title="Did Chrome support `color-scheme: only light` on 1 June 2022? (as of)",
-        title_justify="left",
-    )
+    table = _table()
     for column in ("as known after the extract of", "answer", "since version", "true since"):
         table.add_column(column)
     for partition in (DELIVERED["browser_compat"][0], DELIVERED["browser_compat"][-1]):

@@ -27,8 +27,8 @@ MEMORY_VARIABLE = "XTS_DUCKDB_MEMORY"
 def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
     """Bound what DuckDB keeps in memory: $XTS_DUCKDB_MEMORY (`8GB` for one), else half a gigabyte a core, at least 1.
 
-    What does not fit is spilled beside the file. DuckDB's own default is 80% of the machine, which a load of ten million
-    rows would take without being faster. A database in memory is left alone: it has nowhere to spill to.
+    What does not fit is spilled beside the file. DuckDB's own default is 80% of the machine, which a load of ten
+    million rows would take without being faster. A database in memory is left alone: it has nowhere to spill to.
     """
     limit = os.environ.get(MEMORY_VARIABLE) or f"{max(1, (os.cpu_count() or 1) // 2)}GB"
     if not _SIZE.fullmatch(limit):
