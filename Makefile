@@ -13,8 +13,8 @@ help: ## Show this help
 
 $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/pip install -qq --require-hashes -r requirements.lock
+	$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q xts_pipeline
 	@touch $@
 
