@@ -60,14 +60,34 @@ ORDERS = sorted(
 )
 
 
+STEPS = 15  # of an undisturbed run: its start, its stamp, its look at open batches, eleven steps, its end
+PAUSED = [(first,) * steps + (1 - first,) * STEPS for first in (0, 1) for steps in range(1, STEPS)]
+
+
 def assert_serial(order: tuple[int, ...]) -> None:
     found, stamps = interleaved(order)
     assert found == SERIAL[tuple(stamps[2:])], f"turns {order}"  # type: ignore[index]
 
 
-@pytest.mark.parametrize("order", random.Random(7).sample(ORDERS, 60), ids=lambda order: "".join(map(str, order)))
+def spelled(order: tuple[int, ...]) -> str:
+    return "".join(map(str, order))
+
+
+@pytest.mark.parametrize("order", PAUSED, ids=spelled)
+def test_a_run_paused_at_any_step_boundary_while_another_runs_equals_one_after_the_other(
+    order: tuple[int, ...],
+) -> None:
+    assert_serial(order)
+
+
+@pytest.mark.parametrize("order", random.Random(7).sample(ORDERS, 30), ids=spelled)
 def test_two_runs_interleaved_at_step_boundaries_equal_one_after_the_other(order: tuple[int, ...]) -> None:
     assert_serial(order)
+
+
+def test_a_run_has_the_steps_that_the_interleavings_count_on() -> None:
+    with Vault.open([crash.SOURCE], "duckdb:///:memory:") as vault:
+        assert len(list(run(vault, "2024-01-01"))) + 1 == STEPS
 
 
 @pytest.mark.long
