@@ -85,7 +85,7 @@ def test_the_real_extracts_in_the_order_of_delivery_agree_with_the_oracle_row_by
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_real_extracts_shuffled_end_with_the_same_timeline_wherever_they_do_not_contradict(seed: int) -> None:
-    """Extracts that state two things of one day do contradict: there the one that is loaded last wins, as documented."""
+    """Extracts that state two things of one day do contradict: there the one that is loaded last wins."""
     shuffled = random.Random(seed).sample(EXTRACTS, k=len(EXTRACTS))
     in_order, other = loaded("browser_compat", EXTRACTS)[0], loaded("browser_compat", shuffled)[0]
     histories = delivered(EXTRACTS)

@@ -105,9 +105,10 @@ def _known_batch(
 ) -> Batch | None:
     """The batch these staged rows are already, if any."""
     if load_timestamp is not None:
-        same_stamp = batch_of_stamp(transaction, warehouse, load_timestamp)
-        if same_stamp and (same_stamp.source, same_stamp.fingerprint) == (source.name, staged.fingerprint):
-            return same_stamp
+        there = batch_of_stamp(transaction, warehouse, load_timestamp)
+        same = there and (there.source, there.fingerprint) == (source.name, staged.fingerprint)
+        if there and same and staged.partition in {None, there.partition_key}:
+            return there
     if staged.partition is None:
         return None
     known = batches_of_partition(transaction, warehouse, source.name, staged.partition)

@@ -82,7 +82,7 @@ class DuckDBWarehouse:
         self._renderer = renderer("duckdb", self._places)
 
     @classmethod
-    def open(cls, path: str | Path) -> DuckDBWarehouse:
+    def open(cls, path: str | Path, places: Places | None = None) -> DuckDBWarehouse:
         """Open a file (made when it is not there), or `:memory:`; WarehouseBusyError when another process has it.
 
         WarehouseError for a file that is no DuckDB database, or a folder that is not there.
@@ -97,7 +97,7 @@ class DuckDBWarehouse:
                 f"close that one, or wait. DuckDB said: {error}"
             ) from error
         bound_memory(connection)
-        return cls(connection)
+        return cls(connection, places)
 
     @property
     def renderer(self) -> Renderer:

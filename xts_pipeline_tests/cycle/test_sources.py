@@ -224,3 +224,15 @@ def test_a_renamed_file_works(tmp_path: Any) -> None:
         vault.load("bank", frame("customer_id day city", ("a", "2024-01-02", "Chur")))
         assert len(vault.query("select * from staged.bank")) == 1
         assert vault.as_of("sat_a")["city"].tolist() == ["Chur"]
+
+
+def test_the_vaults_tables_may_live_in_another_schema(tmp_path: Any) -> None:
+    declared = source(satellites=[satellite("sat_a", "city")])
+    with Vault.open([declared], f"duckdb:///{tmp_path}/w.duckdb?vault_schema=raw_vault") as vault:
+        vault.load("bank", frame("customer_id day city", ("a", "2024-01-01", "Bern")))
+        assert vault.query("select city from raw_vault.sat_a where dv_sid <> 0")["city"].tolist() == ["Bern"]
+        assert vault.as_of("sat_a")["city"].tolist() == ["Bern"]
+        assert len(vault.query("select * from sat_a")) == 2
+    for url in ("duckdb:///w.duckdb?schema=x", "duckdb:///w.duckdb?vault_schema=a-b", "postgres:///x", "w.duckdb"):
+        with pytest.raises(DeclarationError, match="warehouse"):
+            Vault.open([declared], url)

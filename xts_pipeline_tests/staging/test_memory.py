@@ -49,7 +49,10 @@ def test_ten_million_rows_are_loaded_in_less_than_two_gigabytes(tmp_path: Path) 
             writer.write_table(table)
         writer.close()
     done = subprocess.run(
-        [sys.executable, "-c", LOAD, str(file), str(tmp_path / "big.duckdb")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", LOAD, str(file), str(tmp_path / "big.duckdb")],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     inserted, megabytes = map(int, done.stdout.split())
     assert inserted == ROWS
