@@ -73,7 +73,7 @@ def _about(source: SourceModel, satellite: Satellite, row: dict[str, Any]) -> st
 
 
 def _message(source: SourceModel, satellite: Satellite, rows: list[dict[str, Any]]) -> str:
-    total = rows[0]["contradicting_rows"]
+    total = rows[0]["dv_contradicting_rows"]
     lines = [
         f"source {source.name}, satellite {satellite.name}: {total} rows contradict each other, two states of one key "
         "at one applied timestamp. The batch was stopped and nothing was written."

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from xts_pipeline import Vault
+from xts_pipeline.checks import checks_of
 from xts_pipeline.errors import DeclarationError
 
 CUSTOMER = {"hub": "customer", "business_key": {"customer_id": "text"}}
@@ -236,3 +237,26 @@ def test_the_vaults_tables_may_live_in_another_schema(tmp_path: Any) -> None:
     for url in ("duckdb:///w.duckdb?schema=x", "duckdb:///w.duckdb?vault_schema=a-b", "postgres:///x", "w.duckdb"):
         with pytest.raises(DeclarationError, match="warehouse"):
             Vault.open([declared], url)
+
+
+INTERNAL_WORDS = (
+    "applied batch known facts states staged_rows touched points standing wanted missing restored payloads compared "
+    "previous_hashdiff contradicting_rows tie_break hub_0 link newest judged order select group table rows values "
+    "load_timestamp batch_id source record_target is_late"
+)
+
+
+def test_a_column_may_have_any_name_that_the_statements_use_themselves() -> None:
+    columns = INTERNAL_WORDS.split()
+    hub = {"hub": "thing", "business_key": {"where": "text", "from": "text"}}
+    declared = source(hubs=[hub], satellites=[satellite("sat_a", *columns, hub="thing")], tie_break="order")
+    with Vault.open([declared], "duckdb:///:memory:") as vault:
+        for day, value in (("2024-01-01", "a"), ("2024-01-05", "a"), ("2024-01-03", "b"), ("2024-01-07", "c")):
+            row = {"where": "w", "from": "f", "day": day, **dict.fromkeys(columns, value)}
+            vault.load("bank", pd.DataFrame([row, {**row, "order": "0", "values": "loser"}]))
+        states = vault.query('select "values" from sat_a where dv_sid <> 0 order by dv_applied_timestamp')
+        assert states["values"].tolist() == ["a", "b", "a", "c"]
+        assert vault.as_of("sat_a", valid_at="2024-01-03")["select"].tolist() == ["b"]
+        for check in checks_of(vault.catalog.source("bank")):
+            result = check.run(vault.warehouse)
+            assert result.passed or check.severity == "WARN", f"{check.name}: {result}"
