@@ -6,7 +6,7 @@ Read and written through `sql/control/`; the tables are described in `sql/ddl/co
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -84,6 +84,7 @@ class Step:
     kind: str  # switch, xts, satellite, hub or link
     subject: str  # the satellite, hub reference or link it is about
     target_table: str
+    shape: str  # the parent and columns it was staged for
     xts_assisted: bool  # of the satellite when the batch was stamped
     figures: Figures = Figures()
     recorded_at: datetime | None = None
@@ -103,21 +104,22 @@ def step_name(kind: str, subject: str) -> str:
 def steps_of_source(source: SourceModel) -> list[Step]:
     """The steps a batch of this source has, in their order: switches, XTS inserts, satellites, hubs, links."""
     assisted = [satellite for satellite in source.satellites if satellite.xts_assisted]
-    planned: list[tuple[str, str, str, bool]] = [
+    planned = [
         *(_of_satellite("switch", satellite, satellite.parent.xts_table) for satellite in source.satellites),
         *(_of_satellite("xts", satellite, satellite.parent.xts_table) for satellite in assisted),
         *(_of_satellite("satellite", satellite, satellite.table) for satellite in source.satellites),
-        *(("hub", hub.reference, hub.table, False) for hub in source.hubs),
-        *(("link", link.parent.name, link.table, False) for link in source.links),
+        *(_planned("hub", hub.reference, hub.table, hub.shape) for hub in source.hubs),
+        *(_planned("link", link.parent.name, link.table, link.shape) for link in source.links),
     ]
-    return [
-        Step(step_name(kind, subject), order, kind, subject, table, xts_assisted)
-        for order, (kind, subject, table, xts_assisted) in enumerate(planned, start=1)
-    ]
+    return [replace(step, step_order=order) for order, step in enumerate(planned, start=1)]
 
 
-def _of_satellite(kind: str, satellite: Satellite, table: str) -> tuple[str, str, str, bool]:
-    return kind, satellite.name, table, satellite.xts_assisted
+def _planned(kind: str, subject: str, table: str, shape: str, xts_assisted: bool = False) -> Step:
+    return Step(step_name(kind, subject), 0, kind, subject, table, shape, xts_assisted)
+
+
+def _of_satellite(kind: str, satellite: Satellite, table: str) -> Step:
+    return _planned(kind, satellite.name, table, satellite.shape, satellite.xts_assisted)
 
 
 def _batch(row: dict[str, Any]) -> Batch:

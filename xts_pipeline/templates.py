@@ -47,11 +47,6 @@ class Places:
     staged: str = "staged"
     control: str = "control"
 
-    @property
-    def database_is_needed(self) -> bool:
-        """Whether a schema's name alone would be ambiguous."""
-        return self.database in {self.vault, self.staged, self.control}
-
     def of(self, schema: str) -> str:
         """The name of the schema that templates call `schema`."""
         return str(getattr(self, schema))
@@ -62,6 +57,13 @@ def _identifier(name: object, dialect: str) -> Markup:
     if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
         raise TemplateError(f"{spelled!r} is no identifier")
     return Markup(f'"{name.upper()}"' if dialect == "snowflake" else f'"{name}"')
+
+
+def _quoted(database: str) -> Markup:
+    """The name of a database, which is that of its file and may hold anything; quotes are doubled."""
+    if "'" in database:
+        raise TemplateError(f"{database!r} holds a quote")
+    return Markup('"' + database.replace('"', '""') + '"')
 
 
 def _digits(number: object) -> Markup:
@@ -119,9 +121,9 @@ class Renderer:
 
     def _schema(self, name: str, stored: bool = False) -> Markup:
         schema = _identifier(self.places.of(name), self.dialect)
-        if self.places.database is None or (stored and not self.places.database_is_needed):
+        if self.places.database is None or stored:
             return schema
-        return Markup("{}.{}").format(_identifier(self.places.database, self.dialect), schema)
+        return Markup("{}.{}").format(_quoted(self.places.database), schema)
 
     def _table_in(self, schema: str) -> Callable[[str], Markup]:
         def qualified(table: str, stored: bool = False) -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -156,11 +156,12 @@ class Vault:
         valid = views.as_utc(valid_at, "valid_at") or self._clock()
         with self.warehouse.transaction() as transaction:
             newest = ledger.newest_stamp(transaction, self.warehouse)
-            made = declared.table in known_columns(transaction, self.warehouse)
-        if not made:
+            made = known_columns(transaction, self.warehouse).get(declared.table)
+        if made is None:
             return pd.DataFrame(columns=[*(key for hub in model.hubs for key in hub.columns), *declared.columns])
         known = views.as_utc(known_at, "known_at") or max(self._clock(), newest or datetime.min)
-        return views.as_of(self.warehouse, model, declared, valid, known)
+        there = replace(declared, columns=tuple(column for column in declared.columns if column in made))
+        return views.as_of(self.warehouse, model, there, valid, known)
 
     @property
     def closed_until(self) -> datetime | None:
@@ -191,13 +192,16 @@ class Vault:
 
     def _delivery(self, model: SourceModel, data: object, partition: str | None) -> Delivery:
         declared = model.declaration.delivery
+        wanted = frozenset(column.lower() for column in model.columns)
         if data is not None:
-            return open_delivery(data, format=declared.format if declared and isinstance(data, str | Path) else None)
+            form = declared.format if declared and isinstance(data, str | Path) else None
+            return open_delivery(data, format=form, wanted=wanted)
         if declared is None:
             raise DeliveryError(f"source {model.name}: pass the data to load, or declare its delivery")
         if declared.url is not None and declared.query is not None:
             return open_sql(declared.url, declared.query, {"partition": partition})
-        return open_delivery((declared.path or "").replace("{partition}", partition or ""), format=declared.format)
+        path = (declared.path or "").replace("{partition}", partition or "")
+        return open_delivery(path, format=declared.format, wanted=wanted)
 
 
 def _load_result(model: SourceModel, stamped: Stamped, results: list[StepResult], replayed: bool) -> LoadResult:

@@ -32,7 +32,10 @@ def as_utc(value: datetime | str | None, name: str) -> datetime | None:
     if pd.isna(stamp) or stamp.nanosecond:
         raise TimestampError(f"{name}: {value!r} is no timestamp at microseconds")
     plain: datetime = stamp.to_pydatetime()
-    return plain.astimezone(UTC).replace(tzinfo=None) if plain.tzinfo else plain
+    try:
+        return plain.astimezone(UTC).replace(tzinfo=None) if plain.tzinfo else plain
+    except OverflowError as error:
+        raise TimestampError(f"{name}: {value!r} lies outside the years 1 to 9999 in UTC") from error
 
 
 @dataclass(frozen=True)

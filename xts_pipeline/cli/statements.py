@@ -102,12 +102,14 @@ def _staged(source: SourceModel, satellites: list[Satellite]) -> Iterator[Entry]
         context: dict[str, Any] = {"source": source, "satellite": of}
         if tie_break := source.declaration.tie_break:
             yield Entry("staged/overrule", of.table, {**context, "tie_break": tie_break})
+            yield Entry("staged/restore_ties", of.table, context)
         yield Entry(
             "staged/contradictions", of.table, {**context, "columns": source.staged_columns, "limit": TIES_SHOWN}
         )
     for name in ("staged/reject", "staged/bounds", "staged/discard", "staged/purge"):
         yield Entry(name, source.rows_table, {"source": source})
     yield Entry("staged/discard_rejected", "rejected_row", {})
+    yield Entry("staged/purge_rejected", "rejected_row", {})
 
 
 def _load(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satellite]) -> Iterator[Entry]:

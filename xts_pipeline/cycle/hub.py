@@ -19,4 +19,4 @@ def merge_hub(warehouse: Warehouse, source: SourceModel, hub: Hub, batch: Batch,
         (after,) = transaction.rows(counts, batch.values())
         return Figures(rows_read=batch.rows_staged, rows_inserted=after["rows_inserted"] - before["rows_inserted"])
 
-    return run_step(warehouse, batch, step_name("hub", hub.reference), work, run)
+    return run_step(warehouse, batch, step_name("hub", hub.reference), hub.shape, work, run)

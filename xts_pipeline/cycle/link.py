@@ -19,4 +19,4 @@ def merge_link(
         (counts,) = transaction.rows(render("load/key_counts", table=link.table), batch.values())
         return Figures(rows_read=batch.rows_staged, rows_inserted=counts["rows_inserted"])
 
-    return run_step(warehouse, batch, step_name("link", link.parent.name), work, run)
+    return run_step(warehouse, batch, step_name("link", link.parent.name), link.shape, work, run)

@@ -40,4 +40,4 @@ def load_satellite(
             rows_copied=int(counts["rows_copied"]),
         )
 
-    return run_step(warehouse, batch, step_name("satellite", satellite.name), work, run)
+    return run_step(warehouse, batch, step_name("satellite", satellite.name), satellite.shape, work, run)

@@ -23,12 +23,15 @@ class StepResult:
     already_done: bool
 
 
-def run_step(warehouse: Warehouse, batch: Batch, name: str, work: Work, run: str | None = None) -> StepResult:
+def run_step(
+    warehouse: Warehouse, batch: Batch, name: str, shape: str, work: Work, run: str | None = None
+) -> StepResult:
     """Do a step of a batch once, in one transaction, and record what it found and wrote.
 
     The step's own row and that of its target table are marked first, so that two writers come one after the other; the
-    second finds the step recorded and does nothing. BatchStateError for an abandoned batch, or a step the batch does
-    not have; IntegrityError when an older batch of the source has this step still to do.
+    second finds the step recorded and does nothing. BatchStateError for an abandoned batch, a step the batch does not
+    have, or one staged for another `shape` than is declared now; IntegrityError when an older batch of the source has
+    this step still to do.
     """
     render = warehouse.renderer.render
     kind, _, subject = name.partition(":")
@@ -37,7 +40,7 @@ def run_step(warehouse: Warehouse, batch: Batch, name: str, work: Work, run: str
     def once(transaction: Transaction) -> StepResult:
         values["now"] = utc_now()
         transaction.run(render("control/mark_step"), values)
-        step = _checked_step(transaction, warehouse, batch, values)
+        step = _checked_step(transaction, warehouse, batch, shape, values)
         if step.is_done:
             return StepResult(batch, step, step.figures, already_done=True)
         if kind != "switch":  # which reads alone
@@ -49,7 +52,9 @@ def run_step(warehouse: Warehouse, batch: Batch, name: str, work: Work, run: str
     return in_transaction(warehouse, once)
 
 
-def _checked_step(transaction: Transaction, warehouse: Warehouse, batch: Batch, values: Mapping[str, object]) -> Step:
+def _checked_step(
+    transaction: Transaction, warehouse: Warehouse, batch: Batch, shape: str, values: Mapping[str, object]
+) -> Step:
     """The step as the ledger has it, if it is done or may be done now."""
     told = f"batch {batch.batch_id} (partition {batch.partition_key!r})"
     found = transaction.rows(warehouse.renderer.render("control/step_state"), values)
@@ -65,6 +70,12 @@ def _checked_step(transaction: Transaction, warehouse: Warehouse, batch: Batch, 
         return step
     if status == "abandoned":
         raise BatchStateError(f"{told} was abandoned: load the partition again")
+    if step.shape != shape:
+        raise BatchStateError(
+            f"{told} is open and was staged for {step.subject} as ({step.shape}), declared now is ({shape}): declare "
+            "it as it was and load once, which finishes the batch, then change it; or give the batch up with "
+            f"`xts abandon {batch.batch_id}` if nothing of it was written"
+        )
     if step.kind == "satellite" and step.xts_assisted and not logged:
         raise IntegrityError(f"{told}: {step.step} was asked for before its facts are in the XTS")
     if step.kind in {"xts", "satellite"} and waiting:

@@ -39,4 +39,4 @@ def switch(
     def work(transaction: Transaction, step: Step) -> Figures:
         return judge(transaction, warehouse, source, satellite, batch, step)
 
-    return run_step(warehouse, batch, step_name("switch", satellite.name), work, run)
+    return run_step(warehouse, batch, step_name("switch", satellite.name), satellite.shape, work, run)

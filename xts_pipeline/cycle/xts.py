@@ -26,4 +26,4 @@ def insert_xts(
             rows_inserted=int(counts["rows_inserted"]),
         )
 
-    return run_step(warehouse, batch, step_name("xts", satellite.name), work, run)
+    return run_step(warehouse, batch, step_name("xts", satellite.name), satellite.shape, work, run)

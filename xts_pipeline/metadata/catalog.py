@@ -27,6 +27,8 @@ def read_declaration(declared: Mapping[str, Any] | SourceDeclaration | str | Pat
     """
     if isinstance(declared, SourceDeclaration):
         return declared
+    if not isinstance(declared, Mapping | str | Path):
+        raise DeclarationError(f"a source is a dict or the path of a YAML file, not {declared!r}")
     if isinstance(declared, Mapping):
         return _validated(declared, f"source {declared.get('source', '(unnamed)')}", SourceDeclaration)
     content, path = _read_yaml(Path(declared)), Path(declared)
@@ -152,12 +154,18 @@ def _check_one_source_a_satellite(models: list[SourceModel]) -> None:
 def _check_same_keys(models: list[SourceModel]) -> None:
     """A hub has the same business key columns and types, whoever feeds it."""
     seen: dict[str, tuple[str, dict[str, str]]] = {}
+    spelled: dict[str, str] = {}
     for model in models:
         for hub in model.declaration.hubs:
             types = {
                 column: str(model.declared_types.get(hub.source_columns.get(column, column), "inferred"))
                 for column in hub.business_key
             }
+            spelled.setdefault(hub.hub.lower(), hub.hub)
+            if spelled[hub.hub.lower()] != hub.hub:
+                raise DeclarationError(
+                    f"hub {hub.hub} is also spelled {spelled[hub.hub.lower()]}: SQL takes them for one"
+                )
             first, known = seen.setdefault(hub.hub.lower(), (f"{model.name}", types))
             if known.keys() != types.keys():
                 raise DeclarationError(

@@ -42,6 +42,8 @@ def _typed_columns(value: Any) -> Any:
     if isinstance(value, str):
         raise ValueError(f"write a list, [{value}], or a mapping of column to type")
     if isinstance(value, list | tuple):
+        if not all(isinstance(name, str) for name in value):
+            raise ValueError(f"write column names, or one mapping of column to type, not {value!r}")
         if repeated := sorted({str(name) for name in value if value.count(name) > 1}):
             raise ValueError(f"column {', '.join(repeated)} is listed twice")
         return dict.fromkeys(value)
@@ -92,6 +94,8 @@ class HubDeclaration(Declared):
     def _columns(self) -> HubDeclaration:
         for column in (*self.business_key, *self.source_columns.values()):
             checked_column(column)
+        if len({column.lower() for column in self.business_key}) < len(self.business_key):
+            raise ValueError("business_key: SQL takes column names that differ in case alone for one")
         if unknown := sorted(set(self.source_columns) - set(self.business_key)):
             raise ValueError(f"source_columns: {', '.join(unknown)} is no business key column of hub {self.hub}")
         if floats := sorted(name for name, of in self.business_key.items() if of is not None and of.kind == "double"):
@@ -165,7 +169,7 @@ class SatelliteDeclaration(Declared):
     @classmethod
     def _satellite_name(cls, value: str) -> str:
         checked_name(value)
-        if not value.startswith("sat_") or value.startswith("sat_xt_"):
+        if not value.startswith("sat_") or value.lower().startswith("sat_xt_"):
             raise ValueError(f"a satellite is named sat_<...> and sat_xt_ is kept for the XTS: not {value!r}")
         return value
 
@@ -312,6 +316,11 @@ def _check_types(source: SourceDeclaration) -> None:
             raise ValueError(f"column {column} is also spelled {spelled[column.lower()]}: SQL takes them for one")
         if of is not None and declared.setdefault(column, of) != of:
             raise ValueError(f"column {column} is declared {declared[column]} and {of}: declare it once")
+    if source.tie_break is not None:
+        checked_column(source.tie_break)
+    used = {column.lower() for column, _ in named[len(source.types) :]} | {source.applied_timestamp.lower()}
+    if unused := [column for column in source.types if column.lower() not in used | {(source.tie_break or "").lower()}]:
+        raise ValueError(f"types: {', '.join(unused)} is no column that this source loads")
     if source.applied_timestamp in declared and declared[source.applied_timestamp].kind not in {
         "date",
         "timestamp",

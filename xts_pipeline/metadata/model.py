@@ -49,6 +49,13 @@ class Hub:
         return self.parent.table
 
     @property
+    def shape(self) -> str:
+        """What its step was staged for: a batch is finished under the same shape, or not at all."""
+        return f"{self.staged_hash_key} of " + ", ".join(
+            f"{column} from {source}" for column, source in self.business_key
+        )
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The business key columns of the hub."""
         return tuple(column for column, _ in self.business_key)
@@ -79,6 +86,11 @@ class Link:
         return self.parent.table
 
     @property
+    def shape(self) -> str:
+        """What its step was staged for."""
+        return f"{self.staged_hash_key} of " + ", ".join(hub.staged_hash_key for hub in self.hubs)
+
+    @property
     def staged_hash_key(self) -> str:
         """The staged column that holds the link's hash key."""
         return self.parent.hash_key
@@ -99,6 +111,16 @@ class Satellite:
     def table(self) -> str:
         """The satellite's table."""
         return self.name
+
+    @property
+    def key(self) -> str:
+        """What it hangs on, and by which staged hash key; never changes."""
+        return f"{self.parent.table} by {self.staged_hash_key}"
+
+    @property
+    def shape(self) -> str:
+        """What its steps were staged for."""
+        return f"{self.key}: " + ", ".join(sorted(self.columns))
 
     @property
     def record_target(self) -> str:
@@ -178,11 +200,22 @@ class SourceModel:
         return next(satellite for satellite in self.satellites if satellite.name == name)
 
     def load_relevant(self) -> str:
-        """The part of the declaration that decides what a batch becomes, as text for the fingerprint."""
-        declaration = self.declaration.model_dump(mode="json", exclude={"description", "delivery", "on_error"})
-        for satellite in declaration["satellites"]:
-            satellite.pop("description")
-        return repr(sorted(declaration.items()))
+        """The part of the declaration that decides what a batch becomes, as text for the fingerprint.
+
+        Types are left out, since they show in the canonical rows, and so is the order in which things are declared,
+        except the order of a link's hubs.
+        """
+        declaration = self.declaration
+        parts = [
+            *sorted(f"hub {hub.reference}: {hub.shape}" for hub in self.hubs),
+            *sorted(f"link {link.table}: {link.shape}" for link in self.links),
+            *sorted(f"{sat.name}: {sat.shape}, assisted {sat.xts_assisted}" for sat in self.satellites),
+            declaration.applied_timestamp,
+            declaration.record_source,
+            *map(str, (declaration.tie_break, declaration.tenant_id, declaration.collision_code)),
+            declaration.hash_algorithm,
+        ]
+        return "\n".join(parts)
 
 
 def _hub(hub: HubDeclaration) -> Hub:

@@ -10,9 +10,13 @@ import pyarrow as pa
 
 from xts_pipeline.errors import DeliveryError
 from xts_pipeline.metadata import ColumnType, SourceModel
-from xts_pipeline.metadata.types import TEXT
+from xts_pipeline.metadata.types import MAX_PRECISION, TEXT
 from xts_pipeline.staging.readers import Delivery
 from xts_pipeline.staging.typing import infer
+
+# Python's decimals have no scale of their own: that of the first rows would be too narrow for the next ones
+_WITHOUT_SCALE = {"DataFrame", "SQL query"}
+SCALE_LEFT_OPEN = 9
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,11 @@ def settle_types(
     for column in source.staged_columns:
         settled = source.declared_types.get(column) or remembered.get(column)
         types[column] = settled or _inferred(source, delivery, column, first.column(matched.delivered[column]))
+        if column == source.declaration.tie_break and settled is None and not delivery.typed:
+            raise DeliveryError(
+                f"source {source.name}, {delivery.name}: tie_break: {column} would be compared as text, by which 9 is "
+                f"greater than 10: declare its type, `types: {{{column}: integer}}` for one. Nothing was written."
+            )
         if types[column].kind == "double" and column not in source.declared_types:
             _refuse_float(source, delivery, column)
     return types
@@ -62,9 +71,12 @@ def _inferred(source: SourceModel, delivery: Delivery, column: str, values: pa.C
         return TEXT
     try:
         arrow = infer(values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values)
-        return TEXT if arrow is None else ColumnType.of_arrow(arrow)
+        inferred = TEXT if arrow is None else ColumnType.of_arrow(arrow)
     except (TypeError, ValueError) as error:
         raise DeliveryError(f"source {source.name}, {delivery.name}, column {column}: {error}") from error
+    if inferred.kind == "decimal" and delivery.name in _WITHOUT_SCALE:
+        return ColumnType("decimal", MAX_PRECISION, max(inferred.scale, SCALE_LEFT_OPEN))
+    return inferred
 
 
 def _refuse_float(source: SourceModel, delivery: Delivery, column: str) -> None:

@@ -20,7 +20,7 @@ class Fingerprint:
     def __init__(self) -> None:
         self._sum = np.zeros(4, dtype=np.uint64)
         self._count = 0
-        self._rejected = hashlib.sha256()
+        self._rejected = 0
 
     def add(self, source: SourceModel, staged: pa.Table) -> None:
         """Take in staged rows: their hash keys, hashdiffs, applied timestamps and tie-break."""
@@ -43,13 +43,14 @@ class Fingerprint:
 
     def add_rejected(self, row_json: str) -> None:
         """Take in a row that was kept out."""
-        self._rejected.update(row_json.encode() + b"\n")
+        digest = hashlib.sha256(row_json.encode()).digest()
+        self._rejected = (self._rejected + int.from_bytes(digest, "little")) % 2**256
 
     def hexdigest(self, source: SourceModel) -> str:
         """The fingerprint: 64 hex digits."""
         whole = hashlib.sha256(self._sum.astype("<u8").tobytes())
         whole.update(self._count.to_bytes(8, "little"))
-        whole.update(self._rejected.digest())
+        whole.update(self._rejected.to_bytes(32, "little"))
         whole.update(source.load_relevant().encode())
         return whole.hexdigest()
 

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from xts_pipeline import hashing
+from xts_pipeline.errors import DeliveryError
 from xts_pipeline.metadata import ColumnType, Hub, SourceModel
 from xts_pipeline.staging.columns import Matched
 from xts_pipeline.staging.faults import Fault
 from xts_pipeline.staging.readers import Chunk
-from xts_pipeline.staging.typing import fit
+from xts_pipeline.staging.typing import Fitted, fit
 
 APPLIED = pa.timestamp("us")
 
@@ -55,16 +56,10 @@ def fit_rows(
 
     `partition_applied` is the applied timestamp of every row where the source takes it from the partition key.
     """
-    declaration = source.declaration
     faults = list(malformed_faults(chunk))
     columns: dict[str, pa.Array] = {}
     for name, type_ in types.items():
-        fitted = fit(
-            chunk.table.column(matched.delivered[name]),
-            type_.arrow,
-            zone=declaration.timezone,
-            ambiguous=declaration.ambiguous_time,
-        )
+        fitted = _fitted(source, chunk, matched, name, type_.arrow)
         faults += _misfits(chunk, name, f"does not fit {type_}", fitted.misfits)
         faults += _unassigned_text(chunk, name, fitted.values)
         columns[name] = fitted.values
@@ -75,6 +70,19 @@ def fit_rows(
         applied, found = _applied(source, chunk, matched)
         faults += found
     return FittedRows(chunk.row_numbers, columns, applied, tuple(faults))
+
+
+def _fitted(source: SourceModel, chunk: Chunk, matched: Matched, column: str, target: pa.DataType) -> Fitted:
+    """One column in its type; DeliveryError when nothing of what it was delivered as could ever fit."""
+    delivered = chunk.table.column(matched.delivered[column])
+    declaration = source.declaration
+    try:
+        return fit(delivered, target, zone=declaration.timezone, ambiguous=declaration.ambiguous_time)
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+        raise DeliveryError(
+            f"source {source.name}: column {column} was delivered as {delivered.type} and cannot be loaded as "
+            f"{target}: {error}. Nothing was written."
+        ) from error
 
 
 def malformed_faults(chunk: Chunk) -> tuple[Fault, ...]:
@@ -89,7 +97,7 @@ def _applied(source: SourceModel, chunk: Chunk, matched: Matched) -> tuple[pa.Ar
     declaration = source.declaration
     name = declaration.applied_timestamp
     delivered = chunk.table.column(matched.delivered[name])
-    fitted = fit(delivered, APPLIED, zone=declaration.timezone, ambiguous=declaration.ambiguous_time)
+    fitted = _fitted(source, chunk, matched, name, APPLIED)
     faults = [*_misfits(chunk, name, "is no applied timestamp", fitted.misfits)]
     for index in pc.indices_nonzero(delivered.is_null()).to_pylist():
         faults.append(_fault(chunk, index, name, "no applied timestamp", "NULL"))

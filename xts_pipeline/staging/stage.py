@@ -23,7 +23,14 @@ from xts_pipeline.staging.readers import Chunk, Delivery
 from xts_pipeline.staging.rows import APPLIED, fit_rows, malformed_faults, staged_rows
 from xts_pipeline.staging.stamp import StagedBatch, Stamped, discard, stamp
 from xts_pipeline.staging.tables import TableBuilder, known_columns, remembered_types
-from xts_pipeline.staging.ties import RejectedRow, as_json, break_ties, contradicting_rows, refuse_contradictions
+from xts_pipeline.staging.ties import (
+    RejectedRow,
+    as_json,
+    break_ties,
+    contradicting_rows,
+    refuse_contradictions,
+    restore_ties,
+)
 from xts_pipeline.staging.typing import fit
 from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
 
@@ -40,12 +47,17 @@ def checked_partition(source: str, partition: str | None) -> str | None:
         return None
     if not isinstance(partition, str) or not partition or partition != partition.strip():
         raise DeliveryError(f"source {source}: a partition key is text without blanks around it, not {partition!r}")
-    if len(partition) > MAX_PARTITION_KEY or _UNFIT_FOR_PARTITIONS.search(partition):
+    if len(partition) > MAX_PARTITION_KEY or _UNFIT_FOR_PARTITIONS.search(partition) or not _is_unicode(partition):
         raise DeliveryError(
             f"source {source}: partition key {partition!r} cannot be carried by Dagster: no comma, slash, `...` or "
             f"control character, and at most {MAX_PARTITION_KEY} characters"
         )
     return partition
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text holds no half characters."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def new_batch_id(now: datetime) -> str:
@@ -89,10 +101,11 @@ def stage(
 
 
 def _purge(warehouse: Warehouse, source: SourceModel, now: datetime) -> None:
-    """Drop staged rows nobody needs any more; left for the next time when another writer is at it."""
+    """Drop staged and rejected rows nobody needs any more; left for later when another writer is at it."""
     values = {"source": source.name, "unstamped_before": f"{now - UNSTAMPED_FOR:%Y%m%dT%H%M%S%f}"}
 
     def work(transaction: Transaction) -> None:
+        transaction.run(warehouse.renderer.render("staged/purge_rejected"), values)
         if source.rows_table in known_columns(transaction, warehouse):
             transaction.run(warehouse.renderer.render("staged/purge", source=source), values)
 
@@ -147,11 +160,13 @@ class _Staging:
     def _partition_applied(self, partition: str | None) -> pa.Scalar | None:
         if not self.source.declaration.applied_is_partition:
             return None
-        fitted = fit(pa.array([partition], pa.string()), APPLIED, zone=self.source.declaration.timezone)
+        declaration = self.source.declaration
+        key = pa.array([partition], pa.string())
+        fitted = fit(key, APPLIED, zone=declaration.timezone, ambiguous=declaration.ambiguous_time)
         if partition is None or fitted.misfits:
             raise DeliveryError(
                 f"source {self.source.name}: applied_timestamp is the partition's date, and partition {partition!r} "
-                "is none: write it like 2026-01-04"
+                f"is none ({fitted.misfits.get(0, 'no partition was given')}): write it like 2026-01-04"
             )
         return fitted.values[0]
 
@@ -219,13 +234,16 @@ class _Staging:
         if self.source.rows_table not in known_columns(self.transaction, self.warehouse):
             self._build_declared_tables()
             return {"rows_staged": 0, "earliest_applied_timestamp": None, "newest_applied_timestamp": None}
-        break_ties(self.transaction, self.warehouse, self.source, self.batch_id)
         values = {"batch_id": self.batch_id}
+        where = (self.transaction, self.warehouse, self.source, self.batch_id)
+        break_ties(*where)
         if not self.quarantines:
-            refuse_contradictions(self.transaction, self.warehouse, self.source, self.batch_id)
-        elif rows := list(contradicting_rows(self.transaction, self.warehouse, self.source, self.batch_id)):
+            refuse_contradictions(*where)
+        while self.quarantines and (rows := list(contradicting_rows(*where))):
             self._reject(rows)
             self.transaction.run(self.warehouse.renderer.render("staged/reject", source=self.source), values)
+            restore_ties(*where)  # a rejected row may have overruled another
+            break_ties(*where)
         (bounds,) = self.transaction.rows(self.warehouse.renderer.render("staged/bounds", source=self.source), values)
         return bounds
 
@@ -239,7 +257,19 @@ def _rejected(chunk: Chunk, faults: tuple[Fault, ...]) -> list[RejectedRow]:
     lines = {row.row_number: as_json({"line": row.text}) for row in chunk.malformed}
     numbers = pa.array(sorted(set(reasons) - set(lines)), pa.int64())
     faulty = pc.is_in(chunk.row_numbers, value_set=numbers)
-    delivered = chunk.table.filter(faulty).to_pylist()
-    for number, row in zip(chunk.row_numbers.filter(faulty).to_pylist(), delivered, strict=True):
+    for number, row in zip(
+        chunk.row_numbers.filter(faulty).to_pylist(), _as_delivered(chunk.table.filter(faulty)), strict=True
+    ):
         lines[number] = as_json(row)
     return [RejectedRow(number, "; ".join(reasons[number]), lines[number]) for number in sorted(reasons)]
+
+
+def _as_delivered(rows: pa.Table) -> list[dict[str, Any]]:
+    """Rows as Python values; those that Python has none for (a date in the year 20000) as Arrow writes them."""
+    columns: dict[str, list[Any]] = {}
+    for name in rows.column_names:
+        try:
+            columns[name] = rows.column(name).to_pylist()
+        except (ValueError, OverflowError):
+            columns[name] = [str(value) for value in rows.column(name).cast(pa.int64())]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -90,6 +90,8 @@ class TableBuilder:
 
     def build(self) -> None:
         """Make every table of the source that is not there, add the columns that are new, seed the XTS that are due."""
+        self._refuse_other_case()
+        self._refuse_other_prefix()
         self._staged()
         parents: dict[str, Parent] = {}
         for hub in self.source.hubs:
@@ -145,7 +147,7 @@ class TableBuilder:
             )
 
     def _link(self, link: Link) -> None:
-        wanted = {hub.staged_hash_key: HASH for hub in link.hubs}
+        wanted = {hub.staged_hash_key: f"{HASH} {side}" for side, hub in enumerate(link.hubs, start=1)}
         known = self.known.get(link.table)
         if known is None:
             self._run("ddl/link", link=link, algorithm=self.algorithm)
@@ -153,8 +155,8 @@ class TableBuilder:
             self._target(link.table)
         elif known != wanted:
             raise DeclarationError(
-                f"{link.table} was made with {', '.join(known)}, source {self.source.name} brings {', '.join(wanted)}: "
-                "the hubs of a link never change; give the new combination a link of its own"
+                f"{link.table} was made with {_spelled(known)}, source {self.source.name} brings {_spelled(wanted)}: "
+                "the hubs of a link and their order never change; give the new combination a link of its own"
             )
 
     def _satellite(self, satellite: Satellite) -> None:
@@ -167,8 +169,8 @@ class TableBuilder:
             self._run("load/ghost", satellite=satellite, algorithm=self.algorithm)
             self._remember(satellite.table, wanted)
             self._target(satellite.table)
-            state = {"source": satellite.source, "satellite": satellite.name, "xts_assisted": satellite.xts_assisted}
-            self._run("control/insert_satellite", state)
+            state = {"source": satellite.source, "satellite": satellite.name, "hangs_on": satellite.key}
+            self._run("control/insert_satellite", {**state, "xts_assisted": satellite.xts_assisted})
             return
         self._refuse_other_owner(satellite)
         if gone := sorted(self.known[satellite.table].keys() - wanted.keys()):
@@ -192,11 +194,48 @@ class TableBuilder:
                     f"satellite {satellite.name} was loaded by source {row['source']} so far and is declared by "
                     f"{self.source.name} now: a satellite has one source"
                 )
+            if row["hangs_on"] != satellite.key:
+                raise DeclarationError(
+                    f"satellite {satellite.name} hangs on {row['hangs_on']} since its first batch, declared now is "
+                    f"{satellite.key}: a parent never changes; declare a new satellite"
+                )
+
+    def _refuse_other_prefix(self) -> None:
+        """Tenant and collision code are part of every hash key: changed, each key would be there twice."""
+        declaration = self.source.declaration
+        setting = {
+            "name": f"hash key prefix of {self.source.name}",
+            "value": f"tenant_id {declaration.tenant_id!r}, collision_code {declaration.collision_code!r}",
+        }
+        found = self.transaction.rows(self._render("control/setting"), setting)
+        if not found:
+            self._run("control/insert_setting", setting)
+        elif found[0]["value"] != setting["value"]:
+            raise DeclarationError(
+                f"source {self.source.name} was loaded with {found[0]['value']} so far, declared now is "
+                f"{setting['value']}: they are part of every hash key and never change; load into a new vault"
+            )
+
+    def _refuse_other_case(self) -> None:
+        """SQL takes names that differ in case alone for one; what is there keeps its spelling."""
+        source = self.source
+        wanted = [source.rows_table, *(hub.table for hub in source.hubs), *(link.table for link in source.links)]
+        wanted += [satellite.table for satellite in source.satellites]
+        known = {table.lower(): table for table in self.known}
+        for table in wanted:
+            if (there := known.get(table.lower(), table)) != table:
+                raise DeclarationError(f"{table} is spelled {there} since its first batch: keep that spelling")
 
     def _grow(self, table: str, wanted: Mapping[str, str], add: Callable[[str, str], Statement]) -> bool:
         """Add the columns a table lacks; DeclarationError when one is there with another type."""
         known = self.known.get(table, {})
         for column, type_ in wanted.items():
+            spelled = next((name for name in known if name.lower() == column.lower()), column)
+            if spelled != column:
+                raise DeclarationError(
+                    f"column {column} of {table.removesuffix('__rows')} is spelled {spelled} since its first batch: "
+                    "keep that spelling"
+                )
             if column in known and known[column] != type_:
                 raise DeclarationError(
                     f"column {column} of {table.removesuffix('__rows')} is {known[column]} since its first batch and "

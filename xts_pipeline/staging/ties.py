@@ -33,6 +33,13 @@ def break_ties(transaction: Transaction, warehouse: Warehouse, source: SourceMod
             transaction.run(statement, {"batch_id": batch_id})
 
 
+def restore_ties(transaction: Transaction, warehouse: Warehouse, source: SourceModel, batch_id: str) -> None:
+    """Take back what `break_ties` decided."""
+    for satellite in source.satellites:
+        statement = warehouse.renderer.render("staged/restore_ties", source=source, satellite=satellite)
+        transaction.run(statement, {"batch_id": batch_id, "record_target": satellite.record_target})
+
+
 def refuse_contradictions(transaction: Transaction, warehouse: Warehouse, source: SourceModel, batch: str) -> None:
     """ContradictionError naming satellite, keys and rows, if two rows of a batch contradict each other."""
     for satellite in source.satellites:

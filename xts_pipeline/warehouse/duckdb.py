@@ -43,6 +43,10 @@ def is_held(error: duckdb.IOException) -> bool:
     return any(sign in str(error) for sign in _HELD)
 
 
+def _quoted(name: str | None) -> str:
+    return '"' + (name or "").replace('"', '""') + '"'
+
+
 class DuckDBTransaction:
     """One transaction on one cursor."""
 
@@ -63,9 +67,10 @@ class DuckDBTransaction:
     def append(self, schema: str, table: str, rows: pa.Table) -> None:
         """Append rows to a table by column name."""
         columns = ", ".join(f'"{name}"' for name in rows.column_names)
-        target = f'"{self._places.database}"."{self._places.of(schema)}"."{table}"'
-        # `rows` is found by its name: a registered view would keep them in memory until the transaction ends
-        self._cursor.execute(f"insert into {target} ({columns}) select {columns} from rows")
+        dv_appended_rows = rows  # found by this name: a registered view would stay in memory until the commit
+        target = f"{_quoted(self._places.database)}.{_quoted(self._places.of(schema))}.{_quoted(table)}"
+        self._cursor.execute(f"insert into {target} ({columns}) select {columns} from dv_appended_rows")
+        del dv_appended_rows
 
     def _execute(self, statement: Statement, values: Mapping[str, object]) -> None:
         self._cursor.execute(statement.sql, {name: values[name] for name in statement.binds})
@@ -78,6 +83,11 @@ class DuckDBWarehouse:
         self._connection = connection
         (database,) = connection.execute("select current_database()").fetchone() or ("memory",)
         places = places or Places()
+        if "'" in database or database in {places.staged, places.control}:
+            raise WarehouseError(
+                f"a DuckDB file is a catalog of its name, and one named {database!r} cannot be told from a schema or "
+                "written in SQL: rename the file"
+            )
         self._places = Places(database, places.vault, places.staged, places.control)
         self._renderer = renderer("duckdb", self._places)
 
@@ -117,14 +127,15 @@ class DuckDBWarehouse:
                 raise
 
     def query(self, sql: str) -> pd.DataFrame:
-        """Run a query in a read-only transaction.
+        """Run one SELECT in a read-only transaction; WarehouseError for anything else.
 
         Decimals come as `decimal.Decimal`, dates as `datetime.date`, bytes as `bytes`, whole numbers and booleans with
         NULLs in pandas' nullable types, timestamps as datetime64[us] (UTC).
         """
         with self._cursor() as cursor:
+            _refuse_writing(cursor, sql)
             schemas = (self._places.vault, self._places.staged, self._places.control, "main")
-            path = ",".join(f'"{self._places.database}"."{schema}"' for schema in schemas)
+            path = ",".join(f"{_quoted(self._places.database)}.{_quoted(schema)}" for schema in schemas)
             cursor.execute("begin transaction read only")
             try:
                 cursor.execute(f"set search_path = '{path}'")
@@ -158,6 +169,13 @@ class DuckDBWarehouse:
             yield cursor
         finally:
             cursor.close()
+
+
+def _refuse_writing(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """A `commit` inside the text would end the read-only transaction, and COPY writes files."""
+    statements = cursor.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type not in {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}:
+        raise WarehouseError("query takes one SELECT statement, and no other: the vault is written by loads alone")
 
 
 def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from xts_pipeline import Vault
 from xts_pipeline.checks import checks_of
-from xts_pipeline.errors import DeclarationError
+from xts_pipeline.errors import BatchStateError, DeclarationError, WarehouseError
 
 CUSTOMER = {"hub": "customer", "business_key": {"customer_id": "text"}}
 ACCOUNT = {"hub": "account", "business_key": {"account_id": "text"}}
@@ -260,3 +260,102 @@ def test_a_column_may_have_any_name_that_the_statements_use_themselves() -> None
         for check in checks_of(vault.catalog.source("bank")):
             result = check.run(vault.warehouse)
             assert result.passed or check.severity == "WARN", f"{check.name}: {result}"
+
+
+BOTH = {"hubs": [CUSTOMER, ACCOUNT], "links": [{"link": "ca", "hubs": ["customer", "account"]}]}
+ROW = {"customer_id": "a", "account_id": "x", "day": "2024-01-01", "city": "B", "phone": "1"}
+CHANGED_DECLARATIONS = {
+    "the parent of a satellite": (
+        source(**BOTH, satellites=[satellite("sat_a", "city")]),
+        source(**BOTH, satellites=[satellite("sat_a", "city", hub="account")]),
+        "satellite sat_a hangs on hub_customer by dv_hashkey_hub_customer since its first batch",
+    ),
+    "the order of a link's hubs": (
+        source(**BOTH),
+        source(**{**BOTH, "links": [{"link": "ca", "hubs": ["account", "customer"]}]}),
+        "the hubs of a link and their order never change",
+    ),
+    "the collision code": (
+        source(**BOTH),
+        source(**BOTH, collision_code="X"),
+        "part of every hash key and never change",
+    ),
+    "the tenant": (source(**BOTH), source(**BOTH, tenant_id="t"), "part of every hash key and never change"),
+    "the spelling of a satellite": (
+        source(**BOTH, satellites=[satellite("sat_a", "city")]),
+        source(**BOTH, satellites=[satellite("sat_A", "city")]),
+        "sat_A is spelled sat_a since its first batch",
+    ),
+    "the spelling of a column": (
+        source(**BOTH, satellites=[satellite("sat_a", "city")]),
+        source(**BOTH, satellites=[satellite("sat_a", "City")]),
+        "column City of bank is spelled city since its first batch",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED_DECLARATIONS)
+def test_what_hash_keys_and_tables_rest_on_never_changes(what: str) -> None:
+    first, second, told = CHANGED_DECLARATIONS[what]
+    with Vault.open([first], "duckdb:///:memory:") as vault:
+        vault.load("bank", pd.DataFrame([ROW]))
+        before = vault.query("select count(*) as n from control.load_batch")["n"][0]
+        with pytest.raises(DeclarationError) as raised:
+            Vault.open([second], vault.warehouse).load("bank", pd.DataFrame([ROW]))
+        assert told in str(raised.value)
+        assert vault.query("select count(*) as n from control.load_batch")["n"][0] == before
+
+
+@pytest.mark.parametrize("columns", [["city"], ["city", "phone", "zip"], ["phone", "zip"]])
+def test_an_open_batch_is_finished_as_it_was_declared_or_not_at_all(columns: list[str]) -> None:
+    """Finished under other columns its rows would lose a value that their hashdiff holds."""
+    first = source(**BOTH, satellites=[satellite("sat_a", "city", "phone")])
+    with Vault.open([first], "duckdb:///:memory:") as vault:
+        waiting = vault.stage("bank", pd.DataFrame([ROW])).batch
+        changed = Vault.open([source(**BOTH, satellites=[satellite("sat_a", *columns)])], vault.warehouse)
+        with pytest.raises(BatchStateError, match=r"was staged for sat_a as \(.*city, phone\), declared now is"):
+            list(changed.finish(waiting))
+        assert len(vault.query("select * from sat_xt_hub_customer")) == 0
+        list(vault.finish(waiting))
+        assert vault.as_of("sat_a")[["city", "phone"]].values.tolist() == [["B", "1"]]
+
+
+def test_an_answer_is_given_while_a_column_is_declared_and_not_yet_loaded() -> None:
+    with Vault.open([source(**BOTH, satellites=[satellite("sat_a", "city")])], "duckdb:///:memory:") as vault:
+        vault.load("bank", pd.DataFrame([ROW]))
+        grown = Vault.open([source(**BOTH, satellites=[satellite("sat_a", "city", "phone")])], vault.warehouse)
+        assert grown.as_of("sat_a")["city"].tolist() == ["B"]
+
+
+@pytest.mark.parametrize("name", ["my-vault", "données", "with blank", "vault", "vault.2", 'a"b'])
+def test_a_file_may_have_any_name(tmp_path: Any, name: str) -> None:
+    declared = source(satellites=[satellite("sat_a", "city")])
+    with Vault.open([declared], f"duckdb:///{tmp_path}/{name}.duckdb") as vault:
+        vault.load("bank", pd.DataFrame([ROW]), partition="p")
+        assert vault.as_of("sat_a")["city"].tolist() == ["B"]
+        assert len(vault.query("select * from bank")) == 1
+
+
+@pytest.mark.parametrize("name", ["control", "staged", "o'clock"])
+def test_a_file_name_that_sql_cannot_carry_is_refused(tmp_path: Any, name: str) -> None:
+    with pytest.raises(WarehouseError, match="rename the file"):
+        Vault.open([source()], f"duckdb:///{tmp_path}/{name}.duckdb")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "commit; delete from sat_a; select 1",
+        "rollback; create table t (a int)",
+        "delete from sat_a",
+        "copy sat_a to 'x.csv'",
+        "",
+    ],
+)
+def test_a_query_cannot_write(sql: str) -> None:
+    with Vault.open([source(satellites=[satellite("sat_a", "city")])], "duckdb:///:memory:") as vault:
+        vault.load("bank", pd.DataFrame([ROW]))
+        with pytest.raises(WarehouseError, match="query takes one SELECT"):
+            vault.query(sql)
+        assert len(vault.query("select * from sat_a;")) == 2
+        assert len(vault.query("with a as (from sat_a) select * from a")) == 2

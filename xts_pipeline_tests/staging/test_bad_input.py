@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -281,3 +282,84 @@ def test_a_declared_type_that_differs_from_the_first_batch_is_refused(tmp_path: 
             ValueError, match="column age of shop is integer since its first batch and would be text now"
         ):
             changed.load("shop", csv(tmp_path, GOOD))
+
+
+def test_a_batch_in_quarantine_is_a_replay_in_any_order_of_its_rows(tmp_path: Path) -> None:
+    rows = ["1,2026-01-01,x,Bern,1", "2,2026-01-01,y,Bern,1", "9,2026-01-01,1,Chur,1", "9,2026-01-02,1,Chur,1,extra"]
+    with open_vault(on_error="quarantine") as vault:
+        for replayed, order in ((False, rows), (True, rows[::-1])):
+            text = HEADER + "\n".join(order) + "\n"
+            assert vault.load("shop", csv(tmp_path, text), partition="d").replayed is replayed
+
+
+def test_a_declaration_in_another_order_or_with_its_inferred_types_makes_no_new_batch() -> None:
+    columns = SOURCE["satellites"][0]["columns"]
+    rows = pd.DataFrame({"customer_id": ["1"], "day": "2026-01-01", "age": 1, "city": "B", "limit": "1"})
+    with open_vault() as vault:
+        vault.load("shop", rows, partition="d")
+        satellite = {**SOURCE["satellites"][0], "columns": dict(reversed(columns.items()))}
+        again = Vault.open([{**SOURCE, "satellites": [satellite], "types": {"day": "date"}}], vault.warehouse)
+        assert again.load("shop", rows, partition="d").replayed
+
+
+def test_what_a_row_overruled_speaks_again_when_that_row_is_rejected() -> None:
+    """Row 2 wins the tie of the account and then contradicts row 3 on the customer: row 1 is what is left of it."""
+    hubs = [*SOURCE["hubs"], {"hub": "account", "business_key": {"account_id": "text"}}]
+    satellites = [
+        {"name": "sat_account", "parent": {"hub": "account"}, "columns": {"limit": "text"}},
+        {"name": "sat_customer", "parent": {"hub": "customer"}, "columns": {"city": "text"}},
+    ]
+    rows = pd.DataFrame(
+        [("1", "a", "low", "Bern", 1), ("2", "a", "high", "Bern", 2), ("2", "b", "mid", "Chur", 2)],
+        columns=["customer_id", "account_id", "limit", "city", "version"],
+    )
+    rows["day"] = "2026-01-01"
+    with open_vault(hubs=hubs, satellites=satellites, tie_break="version", on_error="quarantine") as vault:
+        assert vault.load("shop", rows).rows_rejected == 2
+        assert vault.as_of("sat_account")[["account_id", "limit"]].values.tolist() == [["a", "low"]]
+
+
+def test_a_tie_break_of_text_from_a_csv_file_needs_a_type(tmp_path: Path) -> None:
+    text = HEADER.strip() + ",seq\n1,2026-01-01,1,Bern,1,9\n1,2026-01-01,1,Chur,1,10\n"
+    with open_vault(tie_break="seq") as vault:
+        assert_stopped(vault, csv(tmp_path, text), "tie_break: seq would be compared as text")
+    with open_vault(tie_break="seq", types={"seq": "integer"}) as vault:
+        vault.load("shop", csv(tmp_path, text))
+        assert vault.as_of("sat_customer")["city"].tolist() == ["Chur"]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.time32("s"), pa.duration("s"), pa.list_(pa.int64()), pa.struct([("a", pa.int64())])]
+)
+def test_a_declared_column_of_a_kind_that_cannot_be_loaded_is_named(kind: pa.DataType) -> None:
+    table = pa.table(
+        {"customer_id": ["1"], "day": ["2026-01-01"], "age": pa.nulls(1, kind), "city": ["B"], "limit": ["1"]}
+    )
+    with open_vault() as vault:
+        assert_stopped(vault, table, "column age was delivered as")
+
+
+def test_nested_values_that_nobody_declared_are_kept_out(tmp_path: Path) -> None:
+    row = {"customer_id": "1", "day": "2026-01-01", "age": 1, "city": "B", "limit": "1", "tags": {"a": [1]}}
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    for data in (file, pd.DataFrame([row])):
+        with open_vault() as vault:
+            result = vault.load("shop", data)
+            assert (result.rows_staged, result.undeclared_columns) == (1, ("tags",))
+
+
+def test_a_date_that_python_has_no_word_for_is_quarantined_all_the_same() -> None:
+    far = pa.array([10**18], pa.timestamp("us"))
+    table = pa.table({"customer_id": ["1"], "day": far, "age": [1], "city": ["B"], "limit": ["1"], "other": far})
+    with open_vault(on_error="quarantine") as vault:
+        assert vault.load("shop", table.slice(0, 1)).rows_rejected == 1
+
+
+def test_decimals_of_a_frame_leave_room_for_those_that_come_later() -> None:
+    satellite = {"name": "sat_customer", "parent": {"hub": "customer"}, "columns": ["limit"]}
+    with open_vault(satellites=[satellite]) as vault:
+        for day, limit in (("2026-01-01", "1.5"), ("2026-01-02", "12.25"), ("2026-01-03", "12.250")):
+            vault.load("shop", pd.DataFrame({"customer_id": ["1"], "day": [day], "limit": [Decimal(limit)]}))
+        stored = vault.query('select "limit" from sat_customer where dv_sid <> 0 order by dv_applied_timestamp')
+        assert stored["limit"].tolist() == [Decimal("1.5"), Decimal("12.25")]

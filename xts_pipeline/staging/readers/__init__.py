@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from xts_pipeline.errors import DeliveryError
 from xts_pipeline.staging.readers.csv_file import open_csv_file
-from xts_pipeline.staging.readers.delivery import Chunk, Delivery, MalformedRow
+from xts_pipeline.staging.readers.delivery import Chunk, Delivery, MalformedRow, Wanted
 from xts_pipeline.staging.readers.frame import open_frame, open_table
 from xts_pipeline.staging.readers.json_lines import open_json_lines
 from xts_pipeline.staging.readers.parquet_file import open_parquet_file
@@ -18,9 +18,9 @@ from xts_pipeline.staging.readers.sql_query import open_sql
 
 __all__ = ["Chunk", "Delivery", "MalformedRow", "open_delivery", "open_sql"]
 
-_READERS: dict[str, Callable[[Path, int], Delivery]] = {
-    "csv": open_csv_file,
-    "parquet": open_parquet_file,
+_READERS: dict[str, Callable[[Path, int, Wanted], Delivery]] = {
+    "csv": lambda path, chunk_rows, _: open_csv_file(path, chunk_rows),
+    "parquet": lambda path, chunk_rows, _: open_parquet_file(path, chunk_rows),
     "jsonl": open_json_lines,
     "ndjson": open_json_lines,
     "json": open_json_lines,
@@ -28,19 +28,22 @@ _READERS: dict[str, Callable[[Path, int], Delivery]] = {
 _ENDINGS = "a file (.csv, .csv.gz, .parquet, .jsonl, .ndjson, .json, .jsonl.gz, .ndjson.gz, .json.gz)"
 
 
-def open_delivery(data: object, *, format: str | None = None, chunk_rows: int = 131_072) -> Delivery:
+def open_delivery(
+    data: object, *, format: str | None = None, wanted: Wanted = None, chunk_rows: int = 131_072
+) -> Delivery:
     """Open a path (str or Path), a pandas DataFrame, or an Arrow table or record batch.
 
     `format` ("csv", "parquet", "jsonl", "ndjson" or "json") is for files whose name does not tell it; no chunk holds
-    more than `chunk_rows` rows. Raises DeliveryError when the data is of no such kind, or cannot be opened as it is.
+    more than `chunk_rows` rows. `wanted` names the columns that will be loaded, in lower case: what the others hold is
+    no matter. Raises DeliveryError when the data is of no such kind, or cannot be opened as it is.
     """
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
     if isinstance(data, str | Path):
         path = Path(data)
-        return _READERS[_format_of(path, format)](path, chunk_rows)
+        return _READERS[_format_of(path, format)](path, chunk_rows, wanted)
     if isinstance(data, pd.DataFrame):
-        return open_frame(data, chunk_rows)
+        return open_frame(data, chunk_rows, wanted)
     if isinstance(data, pa.Table | pa.RecordBatch):
         return open_table(data, chunk_rows)
     raise DeliveryError(

@@ -52,6 +52,14 @@ class Delivery:
     fractions: frozenset[str] = frozenset()
 
 
+Wanted = frozenset[str] | None  # the columns that will be loaded, in lower case; None is all
+
+
+def is_wanted(column: str, wanted: Wanted) -> bool:
+    """Whether a delivered column will be loaded."""
+    return wanted is None or column.lower() in wanted
+
+
 def checked_columns(delivery: str, names: Sequence[object]) -> tuple[str, ...]:
     """Return the column names as text.
 

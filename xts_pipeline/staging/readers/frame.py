@@ -12,21 +12,34 @@ import pyarrow.compute as pc
 
 from xts_pipeline.errors import DeliveryError
 from xts_pipeline.staging.readers.arrow_columns import plain_column, plain_table
-from xts_pipeline.staging.readers.delivery import Chunk, Delivery, MalformedRow, checked_columns, shortened
+from xts_pipeline.staging.readers.delivery import (
+    Chunk,
+    Delivery,
+    MalformedRow,
+    Wanted,
+    checked_columns,
+    is_wanted,
+    shortened,
+)
 from xts_pipeline.staging.readers.python_values import Column, column_of
 
 _EXACT_IN_FLOAT = 2**53
 
 
-def open_frame(frame: pd.DataFrame, chunk_rows: int) -> Delivery:
+def open_frame(frame: pd.DataFrame, chunk_rows: int, wanted: Wanted = None) -> Delivery:
     """Open a DataFrame; its index is ignored, NaN is NULL, and each column becomes one Arrow type.
 
     A float64 column with gaps whose values are all whole is what pandas makes of integers with gaps: it is delivered
-    as int64. Raises DeliveryError for column names that are not text and for objects that are no plain values.
+    as int64. Columns outside `wanted` are named and not looked at. Raises DeliveryError for column names that are not
+    text and for objects that are no plain values.
     """
     name = "DataFrame"
     columns = checked_columns(name, list(frame.columns))
-    converted = {column: _column(name, column, frame.iloc[:, at]) for at, column in enumerate(columns)}
+    converted = {
+        column: _column(name, column, frame.iloc[:, at])
+        for at, column in enumerate(columns)
+        if is_wanted(column, wanted)
+    }
     return Delivery(name, columns, typed=True, chunks=partial(_frame_chunks, converted, len(frame), chunk_rows))
 
 

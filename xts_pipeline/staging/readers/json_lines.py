@@ -12,7 +12,15 @@ from pathlib import Path
 import pyarrow as pa
 
 from xts_pipeline.errors import DeliveryError
-from xts_pipeline.staging.readers.delivery import Chunk, Delivery, MalformedRow, checked_columns, shortened
+from xts_pipeline.staging.readers.delivery import (
+    Chunk,
+    Delivery,
+    MalformedRow,
+    Wanted,
+    checked_columns,
+    is_wanted,
+    shortened,
+)
 from xts_pipeline.staging.readers.text_file import existing_file, lines_of, open_text
 
 _LONGEST_LINE = 64 << 20
@@ -37,26 +45,27 @@ class _Line:
     reason: str | None
 
 
-def open_json_lines(path: Path, chunk_rows: int) -> Delivery:
+def open_json_lines(path: Path, chunk_rows: int, wanted: Wanted = None) -> Delivery:
     """Open a JSON lines file, plain or gzip; `columns` is every key found, in order of appearance.
 
     A missing key is NULL. A column of whole numbers is int64 (decimal128(38,0) beyond its range), of true and false
     bool, of text or a mixture string, of numbers with a fraction string with its name in `Delivery.fractions`.
-    A line that is no JSON object, has a key twice or a nested value is a MalformedRow; blank lines are no rows.
+    A line that is no JSON object, has a key twice or a nested value is a MalformedRow; blank lines are no rows. Where
+    `wanted` names the columns that will be loaded (lower case), the others are kept out, nested or not.
     Raises DeliveryError when the file is missing, empty, no text, or one JSON array instead of lines.
     """
     kinds: dict[str, set[str]] = {}
-    for line in _lines(existing_file(path)):
+    for line in _lines(existing_file(path), wanted):
         for key, value in line.values.items():
             found = kinds.setdefault(key, set())
-            if line.reason is None and value is not None:
+            if line.reason is None and value is not None and is_wanted(key, wanted):
                 found.add(_kind(value))
     if not kinds:
         _refuse_array(path)
     columns = checked_columns(str(path), list(kinds))
-    schema = pa.schema([(column, _settled(kinds[column])) for column in columns])
+    schema = pa.schema([(column, _settled(kinds[column])) for column in columns if is_wanted(column, wanted)])
     fractions = frozenset(c for c in columns if "fraction" in kinds[c] and not kinds[c] & {"bool", "text"})
-    chunks = partial(_chunks, path, schema, chunk_rows)
+    chunks = partial(_chunks, path, schema, chunk_rows, wanted)
     return Delivery(str(path), columns, typed=True, chunks=chunks, fractions=fractions)
 
 
@@ -96,7 +105,7 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _lines(path: Path) -> Iterator[_Line]:
+def _lines(path: Path, wanted: Wanted) -> Iterator[_Line]:
     number = 0
     with open_text(path) as stream, lines_of(stream) as lines:
         while raw := lines.readline(_LONGEST_LINE):
@@ -106,7 +115,7 @@ def _lines(path: Path) -> Iterator[_Line]:
                 )
             if text := raw.decode("utf-8").strip():
                 number += 1
-                yield _parsed(number, text)
+                yield _parsed(number, text, wanted)
 
 
 class _NotARowError(ValueError):
@@ -128,7 +137,7 @@ def _refused_constant(constant: str) -> object:
 _decode = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_Fraction, parse_constant=_refused_constant).decode
 
 
-def _parsed(number: int, text: str) -> _Line:
+def _parsed(number: int, text: str, wanted: Wanted) -> _Line:
     try:
         values = _decode(text)
     except _NotARowError as error:
@@ -141,11 +150,13 @@ def _parsed(number: int, text: str) -> _Line:
         return _Line(number, text, {}, "not a JSON object")
     if "\\u" in text and any(_SURROGATE.search(key) for key in values):
         return _Line(number, text, {}, "a key holds half a character (a lone surrogate)")
-    return _Line(number, text, values, _fault(values, escaped="\\u" in text))
+    return _Line(number, text, values, _fault(values, wanted, escaped="\\u" in text))
 
 
-def _fault(values: dict[str, object], escaped: bool) -> str | None:
+def _fault(values: dict[str, object], wanted: Wanted, escaped: bool) -> str | None:
     for key, value in values.items():
+        if not is_wanted(key, wanted):
+            continue
         if isinstance(value, dict | list):
             return f"nested value in column {key!r}"
         if escaped and isinstance(value, str) and _SURROGATE.search(value):
@@ -153,10 +164,10 @@ def _fault(values: dict[str, object], escaped: bool) -> str | None:
     return None
 
 
-def _chunks(path: Path, schema: pa.Schema, chunk_rows: int) -> Iterator[Chunk]:
+def _chunks(path: Path, schema: pa.Schema, chunk_rows: int, wanted: Wanted) -> Iterator[Chunk]:
     rows: list[_Line] = []
     malformed: list[MalformedRow] = []
-    for line in _lines(path):
+    for line in _lines(path, wanted):
         if line.reason is None:
             rows.append(line)
         else:
