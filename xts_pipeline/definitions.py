@@ -11,6 +11,7 @@ from pathlib import Path
 import dagster as dg
 
 from xts_pipeline.orchestration.component import RESOURCES, read_components
+from xts_pipeline.orchestration.watch import operations_definitions
 
 DEFS_FOLDER = Path(__file__).parent / "defs"
 
@@ -18,7 +19,9 @@ DEFS_FOLDER = Path(__file__).parent / "defs"
 def build_definitions(folder: Path) -> dg.Definitions:
     """The definitions of all sources below a folder; DeclarationError names file and field."""
     own = dg.Definitions(executor=dg.in_process_executor, resources=RESOURCES)
-    return dg.Definitions.merge(own, *(component.definitions() for component in read_components(folder)))
+    components = read_components(folder)
+    watching = operations_definitions(components)
+    return dg.Definitions.merge(own, watching, *(component.definitions() for component in components))
 
 
 defs = build_definitions(DEFS_FOLDER)

@@ -15,6 +15,10 @@ class DeliveryError(XtsError, ValueError):
     """A delivery cannot be loaded as it is; the message names source, file, column, the first rows and the count."""
 
 
+class UnreachableError(DeliveryError):
+    """The database that holds a delivery cannot be reached now; nothing says that the delivery itself is wrong."""
+
+
 class ContradictionError(DeliveryError):
     """Two states of one key at one applied timestamp in one batch, and nothing declared that could choose."""
 

@@ -13,6 +13,8 @@ from xts_pipeline.metadata import Hub, Link, Parent, Satellite, SourceModel
 from xts_pipeline.templates import Statement
 from xts_pipeline.warehouse import Warehouse
 
+CORRECTED_KEYS_SHOWN = 5
+
 
 class TimestampError(XtsError, ValueError):
     """A timestamp argument cannot be read."""
@@ -74,6 +76,16 @@ def as_of_context(source: SourceModel, satellite: Satellite) -> dict[str, Any]:
         "hubs": keys.hubs,
         "business_keys": keys.columns,
         "columns": columns,
+    }
+
+
+def corrected_context(source: SourceModel, satellite: Satellite) -> dict[str, Any]:
+    """What `monitor/corrected_states` is rendered with."""
+    return {
+        "satellite": satellite,
+        "keys": business_keys_of(source, satellite.parent),
+        "columns": as_of_context(source, satellite)["columns"],
+        "keys_shown": CORRECTED_KEYS_SHOWN,
     }
 
 

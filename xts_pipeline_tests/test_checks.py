@@ -120,11 +120,14 @@ def test_every_table_of_the_source_has_its_checks(crm: Loaded) -> None:
     names: dict[str, set[str]] = {}
     for check in checks_of(crm.vault.catalog.source("crm")):
         names.setdefault(check.table, set()).add(check.name)
-        assert check.severity == ("WARN" if check.name in {"sequence_violations", "late_rows"} else "ERROR")
+        warns = {"sequence_violations", "late_rows", "lateness", "open_batches", "rejected_rows"}
+        assert check.severity == ("WARN" if check.name in warns else "ERROR")
         assert check.satellite == (check.table if check.table in {"sat_city", "sat_limit", "sat_note"} else None)
         assert check.description
-    assisted = {"sequence_violations", "timeline_invariant", "unique_keys", "keys_in_parent", "ghost_present"}
+    any_satellite = {"unique_keys", "keys_in_parent", "ghost_present", "hashdiff", "ledger_counts"}
+    assisted = {"sequence_violations", "lateness", "timeline_invariant", "xts_complete", *any_satellite}
     assert names == {
+        "crm__rows": {"open_batches", "rejected_rows"},
         "hub_customer": {"unique_keys"},
         "hub_account": {"unique_keys"},
         "lnk_customer_account": {"unique_keys", "keys_in_parent"},
@@ -133,7 +136,7 @@ def test_every_table_of_the_source_has_its_checks(crm: Loaded) -> None:
         "sat_xt_lnk_customer_account": {"unique_keys"},
         "sat_city": assisted,
         "sat_limit": assisted,
-        "sat_note": {"late_rows", "unique_keys", "keys_in_parent", "ghost_present"},
+        "sat_note": {"late_rows", *any_satellite},
     }
 
 

@@ -10,6 +10,7 @@ import click
 from xts_pipeline.cli.abandon import abandon
 from xts_pipeline.cli.as_of import as_of
 from xts_pipeline.cli.check import check
+from xts_pipeline.cli.doctor import doctor
 from xts_pipeline.cli.fields import fields
 from xts_pipeline.cli.load import load
 from xts_pipeline.cli.render import render
@@ -44,5 +45,5 @@ def main() -> None:
     """
 
 
-for command in (load, status, violations, check, as_of, render, fields, abandon):
+for command in (load, status, violations, check, as_of, render, fields, doctor, abandon):
     main.add_command(command)

@@ -37,15 +37,20 @@ class Settings:
     as_json: bool
 
     @functools.cached_property
-    def catalog(self) -> Catalog:
-        """The declared sources; UsageError when none are found."""
+    def files(self) -> list[Path]:
+        """The YAML files that declare the sources; UsageError when there are none."""
         files = [file for path in self.paths or (Path(DEFAULT_SOURCES),) for file in _declarations(path)]
         if not files:
             looked = ", ".join(str(path) for path in self.paths) or f"{DEFAULT_SOURCES}/*/defs.yaml"
             raise click.UsageError(
                 f"no source is declared in {looked}: name YAML files, or a folder of them, by --sources or XTS_SOURCES"
             )
-        return Catalog.read(dict.fromkeys(files))
+        return list(dict.fromkeys(files))
+
+    @functools.cached_property
+    def catalog(self) -> Catalog:
+        """The declared sources."""
+        return Catalog.read(self.files)
 
     def source(self, name: str) -> SourceModel:
         """A declared source; BadParameter lists those there are."""

@@ -11,9 +11,10 @@ from xts_pipeline.metadata import ColumnType, Hub, Link, Parent, Satellite, Sour
 from xts_pipeline.metadata.types import TEXT
 from xts_pipeline.staging.tables import CONTROL_TABLES
 from xts_pipeline.templates import Renderer, Statement, template_names
-from xts_pipeline.views import as_of_context, business_keys_of
+from xts_pipeline.views import as_of_context, business_keys_of, corrected_context
 
 TIES_SHOWN = 10
+SILENT_BATCHES = 3  # as a source's freshness has it when it declares nothing else
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _reads(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satell
         yield Entry("view/as_of", of.table, as_of_context(source, of))
     tables = {on.table for on in keyed} | {on.parent.xts_table for on in keyed} | {of.table for of in satellites}
     for check in checks_of(source):
-        if check.table in tables:
+        if check.table in {*tables, source.rows_table}:
             for question in check.questions:
                 context = {**question.context, "of_batch": False, "limit": ROWS_SHOWN}
                 yield Entry(question.template, check.table, context)
@@ -152,6 +153,10 @@ def _reads(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satell
         if of.xts_assisted:
             context = {"satellite": of, "keys": keys, "of_batch": False, "limit": ROWS_SHOWN}
             yield Entry("monitor/violation_rows", of.table, context)
+            yield Entry("monitor/corrected_states", of.table, corrected_context(source, of))
+            yield Entry("monitor/front_batches", of.table, {"batches": 1})
+            yield Entry("monitor/heartbeat", of.table, {"satellite": of})
+            yield Entry("monitor/silent_keys", of.table, {"satellite": of, "batches": SILENT_BATCHES})
         yield Entry("monitor/table_rows", of.table, {"table": of.table, "has_ghost": True})
     for table in sorted(tables):
         yield Entry("monitor/row_count", table, {"table": table})

@@ -8,15 +8,19 @@ blocks: sequence violations are expected data, and no check could stop the steps
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
 
-from xts_pipeline.checks import ROWS_SHOWN, Check, CheckResult, checks_of
+from xts_pipeline.checks import ROWS_SHOWN, Check, CheckResult, checks_of, spoken
 from xts_pipeline.ledger import Batch
+from xts_pipeline.metadata import OperatedSource
+from xts_pipeline.metadata.monitoring import span_of
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import batches_of_partitions, partitions_of_run
+from xts_pipeline.orchestration.schema_drift import DESCRIPTION, SCHEMA_DRIFT, drift_of
 from xts_pipeline.vault import Vault
 
 MANY_BATCHES = 20  # from here on, one question about a whole table costs less than one for each batch
@@ -31,29 +35,32 @@ class AskedCheck:
     key: dg.AssetCheckKey
 
 
-def asset_checks(nodes: SourceNodes) -> dg.AssetChecksDefinition:
+def asset_checks(nodes: SourceNodes, operated: OperatedSource) -> dg.AssetChecksDefinition:
     """All checks of a source in one op, each of which can be asked alone."""
-    asked = _hung_on_assets(nodes)
-    last = list(nodes.outputs.values())
+    asked = _hung_on_assets(nodes, span_of(operated.open_batch_limit))
+    drift = dg.AssetCheckKey(nodes.staged, SCHEMA_DRIFT)
+    closed = nodes.of_table(next(iter(nodes.hubs)))  # made by the last op of the cycle, after everything else
 
     @dg.multi_asset_check(
         name=f"checks_{nodes.name}",
         description="Asks the warehouse what must hold of what this run wrote.",
         specs=[
             dg.AssetCheckSpec(
-                each.key.name,
-                asset=each.key.asset_key,
-                description=each.check.description,
-                additional_deps=[key for key in last if key != each.key.asset_key],
+                key.name,
+                asset=key.asset_key,
+                description=description,
+                additional_deps=[closed] if key.asset_key != closed else None,
                 blocking=False,
             )
-            for each in asked
+            for key, description in [*((each.key, each.check.description) for each in asked), (drift, DESCRIPTION)]
         ],
         can_subset=True,
     )
     def ask(context: dg.AssetCheckExecutionContext, vaults: VaultResource) -> Iterator[dg.AssetCheckResult]:
         registered = nodes.batches.get_partition_keys(dynamic_partitions_store=context.instance)
         partitions = partitions_of_run(context.run.tags, registered)
+        if drift in context.selected_asset_check_keys:
+            yield drift_of(context.instance, nodes, partitions)
         with vaults.vault(nodes.catalog) as vault:
             batches = batches_of_partitions(vault, nodes.source, partitions)
             for each in asked:
@@ -63,12 +70,15 @@ def asset_checks(nodes: SourceNodes) -> dg.AssetChecksDefinition:
     return ask
 
 
-def _hung_on_assets(nodes: SourceNodes) -> list[AskedCheck]:
-    """Each check with its asset: the satellite, or this source's own node of a table that others may load too."""
+def _hung_on_assets(nodes: SourceNodes, open_batch_limit: timedelta) -> list[AskedCheck]:
+    """Each check with its asset: the satellite, the staging asset, or this source's node of a table it loads."""
     asked = []
-    for check in checks_of(nodes.source):
-        key = dg.AssetKey(check.satellite) if check.satellite else nodes.of_table(check.table)
-        if key in nodes.outputs.values():
+    for check in checks_of(nodes.source, open_batch_limit):
+        if check.table == nodes.source.rows_table:
+            key = nodes.staged
+        else:
+            key = dg.AssetKey(check.satellite) if check.satellite else nodes.of_table(check.table)
+        if key == nodes.staged or key in nodes.outputs.values():
             asked.append(AskedCheck(check, dg.AssetCheckKey(key, check.name)))
     return asked
 
@@ -78,6 +88,9 @@ def _evaluated(vault: Vault, asked: AskedCheck, batches: Sequence[Batch]) -> dg.
     about = _about(asked.check, batches)
     results = [asked.check.run(vault.warehouse, batch) for batch in about]
     failed = [result for result in results if not result.passed]
+    batches_failed = [
+        batch.batch_id for batch, result in zip(about, results, strict=True) if batch and not result.passed
+    ]
     shown = failed or results[:1]
     return dg.AssetCheckResult(
         passed=not failed,
@@ -88,8 +101,10 @@ def _evaluated(vault: Vault, asked: AskedCheck, batches: Sequence[Batch]) -> dg.
         metadata={
             "xts/found": sum(result.found for result in results),
             "xts/partitions": ", ".join(batch.partition_key for batch in batches) or "all",
+            **({"xts/batches": batches_failed} if batches_failed else {}),
+            **_figures(results),
             **_advice(failed),
-            **_table(failed),
+            **_table(failed or results),
         },
     )
 
@@ -100,9 +115,22 @@ def _about(check: Check, batches: Sequence[Batch]) -> Sequence[Batch | None]:
     A warning speaks of what came with a batch. An error speaks of the tables as they stand, so that everything may be
     asked at once in place of many batches.
     """
-    if not batches or (check.severity == "ERROR" and len(batches) >= MANY_BATCHES):
+    if not batches or check.asks_all or (check.severity == "ERROR" and len(batches) >= MANY_BATCHES):
         return [None]
     return batches
+
+
+def _figures(results: Sequence[CheckResult]) -> dict[str, Any]:
+    """What the check counted beside the failing rows: numbers added up over the batches, spans of time the longest."""
+    figures: dict[str, Any] = {}
+    for result in results:
+        for name, value in result.facts.items():
+            known = figures.get(name)
+            if isinstance(value, int):
+                figures[name] = value + (known or 0)
+            else:
+                figures[name] = value if known is None else max(known, value)
+    return {f"xts/{name}": of if isinstance(of, int) else spoken(of) for name, of in figures.items()}
 
 
 def _advice(failed: Sequence[CheckResult]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from xts_pipeline.metadata import Catalog, OperatedSource
 from xts_pipeline.metadata.catalog import is_component, read_component, with_absolute_path
 from xts_pipeline.orchestration.checks import asset_checks
 from xts_pipeline.orchestration.cycle_ops import VERDICTS_IO
+from xts_pipeline.orchestration.deliveries_schedule import deliveries_schedule
+from xts_pipeline.orchestration.deliveries_sensor import deliveries_sensor
 from xts_pipeline.orchestration.load_cycle import load_cycle
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.resource import DuckDBVault
@@ -61,7 +63,7 @@ class XtsSource(dg.Component):
         return dg.ComponentTypeSpec(
             description="A source of a Data Vault whose satellites' timeline is right in any order of arrival.",
             tags=["data vault", "duckdb"],
-            produces=["asset", "asset_check", "job"],
+            produces=["asset", "asset_check", "job", "sensor", "schedule"],
         )
 
     @classmethod
@@ -83,18 +85,21 @@ class XtsSource(dg.Component):
     def definitions(self) -> dg.Definitions:
         """The definitions of the source; they need no context."""
         nodes = SourceNodes(self.catalog.source(self.operated.source), self.catalog)
+        schedule = self.operated.schedule
         policy = _backfill_policy(self.operated)
         staged = staging_asset(nodes, self.operated, policy)
         cycle = load_cycle(nodes, self.operated, policy)
         job = dg.define_asset_job(
-            f"load_{nodes.name}",
+            nodes.job_name,
             selection=dg.AssetSelection.assets(staged, cycle),
             description=f"Stage and load batches of {nodes.name}.",
         )
         return dg.Definitions(
             assets=[staged, cycle, *nodes.table_specs],
-            asset_checks=[asset_checks(nodes)],
+            asset_checks=[asset_checks(nodes, self.operated)],
             jobs=[job],
+            sensors=[deliveries_sensor(nodes, self.operated)] if self.operated.is_watchable else [],
+            schedules=[deliveries_schedule(nodes, self.operated, schedule)] if schedule else [],
             resources=RESOURCES,
         )
 

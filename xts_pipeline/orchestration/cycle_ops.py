@@ -15,6 +15,7 @@ from xts_pipeline.cycle import ASSISTED, NORMAL, insert_xts, load_satellite, mer
 from xts_pipeline.ledger import Batch, close_batch, utc_now
 from xts_pipeline.metadata import Hub, Link, Parent, Satellite
 from xts_pipeline.orchestration import evidence
+from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import Verdicts, batches_of, batches_of_partitions, finish_older
@@ -35,6 +36,7 @@ def switch_op(nodes: SourceNodes) -> dg.OpDefinition:
 
     @dg.op(
         name=f"switch_{nodes.name}",
+        pool=nodes.pool,
         description="Finishes older open batches of the source, then asks the SWITCH: is the batch in sequence?",
         ins={"start": dg.In(dg.Nothing)},
         out=_asset_and_verdicts(),
@@ -42,7 +44,7 @@ def switch_op(nodes: SourceNodes) -> dg.OpDefinition:
     def ask(context: dg.AssetExecutionContext, vaults: VaultResource) -> Iterator[dg.Output[Any]]:
         source, run = nodes.source, context.run.run_id
         verdicts: Verdicts = {}
-        with vaults.vault(nodes.catalog) as vault:
+        with working_vault(context, vaults, nodes.catalog) as vault:
             batches = batches_of_partitions(vault, source, context.partition_keys)
             finished = finish_older(vault, source, batches, run)
             for batch in batches:
@@ -74,13 +76,14 @@ def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
 
     @dg.op(
         name=f"xts_{nodes.name}_{parent.table}",
+        pool=nodes.pool,
         description=f"Logs every staged hashdiff in {parent.xts_table}, whatever the SWITCH said.",
         out=_asset_and_verdicts(),
     )
     def log_facts(
         context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
     ) -> Iterator[dg.Output[Any]]:
-        with vaults.vault(nodes.catalog) as vault:
+        with working_vault(context, vaults, nodes.catalog) as vault:
             for batch in batches_of(vault, verdicts):
                 for satellite in satellites:
                     insert_xts(vault.warehouse, nodes.source, satellite, batch, context.run.run_id)
@@ -116,11 +119,12 @@ def load_op(nodes: SourceNodes, satellite: Satellite, kind: str) -> dg.OpDefinit
 
     @dg.op(
         name=f"{kind}_{satellite.name}",
+        pool=nodes.pool,
         description=f"The {kind} load of {satellite.name}: {what}. Asks the SWITCH again in its own transaction.",
         out=_verdicts_out(),
     )
     def load(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> dict[str, Any]:
-        with vaults.vault(nodes.catalog) as vault:
+        with working_vault(context, vaults, nodes.catalog) as vault:
             for batch in batches_of(vault, verdicts):
                 asked = verdicts[batch.batch_id][satellite.name]
                 result = load_satellite(vault.warehouse, nodes.source, satellite, batch, asked, context.run.run_id)
@@ -140,12 +144,13 @@ def loaded_op(nodes: SourceNodes, satellite: Satellite) -> dg.OpDefinition:
 
     @dg.op(
         name=f"loaded_{satellite.name}",
+        pool=nodes.pool,
         description="Joins the two branches: runs after the one that was taken.",
         out=dg.Out(dg.Nothing),
     )
     def loaded(context: dg.AssetExecutionContext, vaults: VaultResource, either: list[Any]) -> None:
-        with vaults.vault(nodes.catalog) as vault:
-            schema = evidence.column_schema(vault, satellite.table)
+        with working_vault(context, vaults, nodes.catalog) as vault:
+            schema = evidence.column_schema(vault, satellite.table) | evidence.column_lineage(nodes, satellite.table)
             for batch in batches_of(vault, either[0]):
                 metadata = {**evidence.of_satellite(vault, batch, satellite, context.run.run_id), **schema}
                 context.add_asset_metadata(metadata, nodes.of_satellite(satellite), batch.partition_key)
@@ -158,12 +163,13 @@ def hub_op(nodes: SourceNodes, table: str, hubs: Sequence[Hub]) -> dg.OpDefiniti
 
     @dg.op(
         name=f"merge_{nodes.name}_{table}",
+        pool=nodes.pool,
         description=f"Merges the business keys into {table}: one row a key, and the first load wins.",
         ins={"after": dg.In(dg.Nothing)},
         out=dg.Out(dg.Nothing),
     )
     def merge(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> None:
-        with vaults.vault(nodes.catalog) as vault:
+        with working_vault(context, vaults, nodes.catalog) as vault:
             for batch in batches_of(vault, verdicts):
                 for hub in hubs:
                     merge_hub(vault.warehouse, nodes.source, hub, batch, context.run.run_id)
@@ -176,12 +182,13 @@ def link_op(nodes: SourceNodes, link: Link) -> dg.OpDefinition:
 
     @dg.op(
         name=f"merge_{nodes.name}_{link.table}",
+        pool=nodes.pool,
         description=f"Merges the combinations of business keys into {link.table}: the first load wins.",
         ins={"after": dg.In(dg.Nothing)},
         out=dg.Out(dg.Nothing),
     )
     def merge(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> None:
-        with vaults.vault(nodes.catalog) as vault:
+        with working_vault(context, vaults, nodes.catalog) as vault:
             for batch in batches_of(vault, verdicts):
                 merge_link(vault.warehouse, nodes.source, link, batch, context.run.run_id)
 
@@ -198,6 +205,7 @@ def close_op(nodes: SourceNodes) -> dg.OpDefinition:
 
     @dg.op(
         name=f"close_{nodes.name}",
+        pool=nodes.pool,
         description="Closes the batches of the run: from here on, what is known up to their load timestamp is final.",
         ins={"after": dg.In(dg.Nothing)},
         out={table: dg.Out(dg.Nothing) for table in merged},
@@ -205,9 +213,11 @@ def close_op(nodes: SourceNodes) -> dg.OpDefinition:
     def close(
         context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
     ) -> Iterator[dg.Output[Any]]:
-        with vaults.vault(nodes.catalog) as vault:
+        with working_vault(context, vaults, nodes.catalog) as vault:
             batches = batches_of(vault, verdicts)
-            schemas = {table: evidence.column_schema(vault, table) for table in merged}
+            schemas = {
+                table: evidence.column_schema(vault, table) | evidence.column_lineage(nodes, table) for table in merged
+            }
             for batch in batches:
                 close_batch(vault.warehouse, batch, utc_now())
                 for table, kind in merged.items():

@@ -10,10 +10,13 @@ import dagster as dg
 from xts_pipeline.cycle import ASSISTED, NORMAL
 from xts_pipeline.ledger import Batch, Step, read_steps
 from xts_pipeline.metadata import Satellite, SourceModel
+from xts_pipeline.orchestration.correction import corrected_timeline
+from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.staging.tables import HASH, known_columns
 from xts_pipeline.vault import Vault
 
 Metadata = dict[str, Any]
+STATEMENT_SHOWN = 20_000  # characters of SQL
 
 
 def of_batch(batch: Batch) -> Metadata:
@@ -84,7 +87,26 @@ def of_satellite(vault: Vault, batch: Batch, satellite: Satellite, run: str) -> 
         **overruled,
         **_done_before([steps["satellite"]], run),
         **row_count(vault, batch, satellite.table),
+        **_statement(vault, satellite, loaded.verdict or NORMAL),
+        **_timeline(vault, batch, satellite, loaded.verdict),
     }
+
+
+def _statement(vault: Vault, satellite: Satellite, branch: str) -> Metadata:
+    """The SQL that loaded the satellite; values are bound, so that it holds none."""
+    source = vault.catalog.source(satellite.source)
+    template = f"load/satellite_{branch}"
+    sql = vault.warehouse.renderer.render(template, source=source, satellite=satellite).sql
+    shown = sql if len(sql) <= STATEMENT_SHOWN else f"{sql[:STATEMENT_SHOWN]}\n-- and {len(sql) - STATEMENT_SHOWN} more"
+    return {"xts/statement": dg.MetadataValue.md(f"`sql/{template}.sql.j2`\n\n```sql\n{shown.strip()}\n```")}
+
+
+def _timeline(vault: Vault, batch: Batch, satellite: Satellite, branch: str | None) -> Metadata:
+    """What an assisted load put right, for a few keys."""
+    if branch != ASSISTED or batch.is_empty:
+        return {}
+    told = corrected_timeline(vault, vault.catalog.source(satellite.source), satellite, batch)
+    return {"xts/timeline": dg.MetadataValue.md(told)} if told else {}
 
 
 def of_merge(vault: Vault, batch: Batch, kind: str, table: str, run: str) -> Metadata:
@@ -130,6 +152,28 @@ def column_schema(vault: Vault, table: str) -> Metadata:
         for name, type_ in columns.items()
     ]
     return {"dagster/column_schema": dg.TableSchema(columns=described)}
+
+
+def column_lineage(nodes: SourceNodes, table: str) -> Metadata:
+    """From which staged columns each column of a satellite, a hub or a link is made."""
+    source = nodes.source
+    made_from: dict[str, set[str]] = {}
+    for satellite in source.satellites:
+        if satellite.table == table:
+            made_from |= {column: {column} for column in satellite.columns}
+    for hub in nodes.hubs.get(table, ()):
+        for column, delivered in hub.business_key:
+            made_from.setdefault(column, set()).add(delivered)
+    for link in source.links:
+        if link.table == table:
+            made_from |= {hub.staged_hash_key: set(hub.source_columns) for hub in link.hubs}
+    lineage = dg.TableColumnLineage(
+        {
+            column: [dg.TableColumnDep(nodes.staged, delivered) for delivered in sorted(columns)]
+            for column, columns in made_from.items()
+        }
+    )
+    return {"dagster/column_lineage": lineage} if made_from else {}
 
 
 def _constraints(table: str) -> dg.TableColumnConstraints:

@@ -24,6 +24,16 @@ class SourceNodes:
         """The source's name."""
         return self.source.name
 
+    @property
+    def job_name(self) -> str:
+        """The job that stages and loads batches of the source."""
+        return f"load_{self.name}"
+
+    @property
+    def pool(self) -> str:
+        """The pool of its ops, whose limit of 1 lets one run of the source in at a time where runs go side by side."""
+        return f"xts_{self.name}"
+
     @cached_property
     def batches(self) -> dg.DynamicPartitionsDefinition:
         """A partition is a batch: its key is the delivery's name."""

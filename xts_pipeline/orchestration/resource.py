@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -21,14 +22,19 @@ from xts_pipeline.warehouse.duckdb import bound_memory, is_held
 
 PATH_VARIABLE = "XTS_DUCKDB_PATH"
 DEFAULT_PATH = "warehouse.duckdb"
+BETWEEN_ATTEMPTS = 0.1  # seconds
 
 
 class VaultResource(dg.ConfigurableResource[Any], ABC):
     """What the ops ask of a warehouse: a vault to work in, theirs for as long as the block lasts."""
 
     @abstractmethod
-    def vault(self, catalog: Catalog) -> AbstractContextManager[Vault]:
-        """Open the vault of these sources, its control tables in place; close it at the end of the block."""
+    def vault(self, catalog: Catalog, patience: float | None = None) -> AbstractContextManager[Vault]:
+        """Open the vault of these sources, its control tables in place; close it at the end of the block.
+
+        WarehouseBusyError when it cannot be had within `patience` seconds: 0 is one attempt, for a sensor, whose tick
+        lasts a minute at most; left out, it is waited for as long as a load may wait.
+        """
 
 
 class DuckDBVault(VaultResource):
@@ -49,9 +55,10 @@ class DuckDBVault(VaultResource):
         return self.database or os.environ.get(PATH_VARIABLE) or DEFAULT_PATH
 
     @contextmanager
-    def vault(self, catalog: Catalog) -> Iterator[Vault]:
+    def vault(self, catalog: Catalog, patience: float | None = None) -> Iterator[Vault]:
         """Open the vault of these sources over a connection of its own."""
-        with self.connection() as connection, Vault.open(_declared(catalog), DuckDBWarehouse(connection)) as vault:
+        connected = self.connection() if patience is None else _closed_after(self._connected_within(patience))
+        with connected as connection, Vault.open(_declared(catalog), DuckDBWarehouse(connection)) as vault:
             yield vault
 
     @contextmanager
@@ -67,14 +74,40 @@ class DuckDBVault(VaultResource):
                 f"{self.path} is held by another process, which did not let go of it while this one tried; nothing was "
                 f"written. Close that process, or run this again later. DuckDB said: {error}"
             ) from error
+        self._bound_memory(connection)
+        with _closed_after(connection):
+            yield connection
+
+    def _connected_within(self, patience: float) -> duckdb.DuckDBPyConnection:
+        """Connect as `DuckDBResource` does (a process opens a file with one configuration only), in less time."""
+        until = time.monotonic() + patience
+        while True:
+            try:
+                config = {"custom_user_agent": "dagster", **self.connection_config}
+                connection = duckdb.connect(self.path, config=config)
+            except duckdb.IOException as error:
+                if not is_held(error):
+                    raise
+                if time.monotonic() >= until:
+                    raise WarehouseBusyError(f"{self.path} is held by another process. DuckDB said: {error}") from error
+            else:
+                self._bound_memory(connection)
+                return connection
+            time.sleep(BETWEEN_ATTEMPTS)
+
+    def _bound_memory(self, connection: duckdb.DuckDBPyConnection) -> None:
         if "memory_limit" not in self.connection_config:
             bound_memory(connection)
-        try:
-            yield connection
-        finally:
-            with suppress(duckdb.Error):
-                connection.rollback()  # nothing to roll back when no transaction is open, which DuckDB calls an error
-            connection.close()
+
+
+@contextmanager
+def _closed_after(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    try:
+        yield connection
+    finally:
+        with suppress(duckdb.Error):
+            connection.rollback()  # nothing to roll back when no transaction is open, which DuckDB calls an error
+        connection.close()
 
 
 def _declared(catalog: Catalog) -> list[Any]:

@@ -6,12 +6,15 @@ from typing import Any
 
 import dagster as dg
 
+from xts_pipeline import deliveries
 from xts_pipeline.metadata import OperatedSource, SourceModel
 from xts_pipeline.orchestration.evidence import of_batch
+from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import KINDS, SourceNodes
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import root_run
 from xts_pipeline.staging.stamp import Stamped
+from xts_pipeline.vault import Vault
 
 
 def staging_asset(
@@ -28,16 +31,34 @@ def staging_asset(
         group_name=operated.group_name,
         owners=operated.owners,
         kinds=KINDS,
+        pool=nodes.pool,
     )
     def staged(context: dg.AssetExecutionContext, vaults: VaultResource) -> None:
-        with vaults.vault(nodes.catalog) as vault:
+        with working_vault(context, vaults, nodes.catalog) as vault:
             for partition in sorted(context.partition_keys):
-                stamped = vault.stage(nodes.name, None, partition, root_run=root_run(context.run))
+                stamped = _stage(vault, nodes.source, partition, root_run(context.run))
                 metadata = _metadata(nodes.source, stamped)
                 context.add_asset_metadata(metadata, partition_key=partition)
                 context.log.info(_sentence(partition, stamped))
 
     return staged
+
+
+def _stage(vault: Vault, source: SourceModel, partition: str, run: str) -> Stamped:
+    """Stage a partition, and record that its deliveries so far wait no more.
+
+    What is registered before the reading is what the reading is sure to see; a file that changes in between is the
+    next delivery.
+    """
+    declared = source.declaration.delivery
+    if declared is not None and declared.path is not None:
+        path = declared.path.replace("{partition}", partition)
+        deliveries.register_file(vault.warehouse, source.name, partition, path)
+    number = deliveries.newest_number(vault.warehouse, source.name, partition)
+    stamped = vault.stage(source.name, None, partition, root_run=run)
+    if number:
+        deliveries.mark_staged(vault.warehouse, source.name, partition, number, stamped.batch.batch_id)
+    return stamped
 
 
 def _metadata(source: SourceModel, stamped: Stamped) -> dict[str, Any]:

@@ -25,7 +25,9 @@ CONTROL_TABLES = (
     "table_column",
     "setting",
     "rejected_row",
+    "delivery",
 )
+DELIVERIES = "control.delivery"  # who writes it marks its row in control.target_table, as a step does with its table
 Known = dict[str, dict[str, str]]
 
 
@@ -37,6 +39,7 @@ def prepare_control(transaction: Transaction, warehouse: Warehouse, algorithm: s
     for table in CONTROL_TABLES:
         transaction.run(render(f"ddl/control_{table}"), {})
     transaction.run(render("control/begin_clock"), {})
+    transaction.run(render("control/insert_target"), {"target_table": DELIVERIES})
     setting = {"name": "hash_algorithm", "value": algorithm}
     found = transaction.rows(render("control/setting"), setting)
     if not found:

@@ -44,12 +44,25 @@ def test_a_late_batch_is_a_warning_with_its_rows(project: Project) -> None:
 def test_the_checks_of_a_run_hang_on_the_satellites_and_the_sources_own_nodes(project: Project) -> None:
     project.declare(CASE, **FOUR)
     found = evaluations(project.run("case", "d1"))
-    per_satellite = ["ghost_present", "keys_in_parent", "sequence_violations", "timeline_invariant", "unique_keys"]
+    per_satellite = [
+        "ghost_present",
+        "hashdiff",
+        "keys_in_parent",
+        "lateness",
+        "ledger_counts",
+        "sequence_violations",
+        "timeline_invariant",
+        "unique_keys",
+        "xts_complete",
+    ]
     assert sorted(found) == [
         ("case/hub_customer", "unique_keys"),
         ("case/sat_xt_hub_customer", "unique_keys"),
         *(("sat_case_city", name) for name in per_satellite),
         *(("sat_case_mood", name) for name in per_satellite),
+        ("staged/case", "open_batches"),
+        ("staged/case", "rejected_rows"),
+        ("staged/case", "schema_drift"),
     ]
 
 
@@ -93,3 +106,25 @@ def test_damage_is_an_error_that_a_check_by_hand_finds(project: Project, damage:
     assert found.severity == dg.AssetCheckSeverity.ERROR
     assert found.metadata["xts/partitions"].value == "all"
     assert found.metadata["xts/advice"].value
+
+
+def test_columns_that_nobody_declared_are_a_warning_about_their_delivery(project: Project) -> None:
+    project.declare(CASE, **FOUR)
+    drift = ("staged/case", "schema_drift")
+    assert evaluations(project.run("case", "d1"))[drift].passed
+    project.deliver("case", "d2", [(1, "2021-01-03", "SYDNEY", "calm", 9)], ("id", "day", "city", "mood", "shoe_size"))
+    found = evaluations(project.run("case", "d2"))[drift]
+    assert (found.passed, found.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert found.metadata["xts/columns"].value == ["shoe_size"]
+    assert "declare the columns" in str(found.metadata["xts/advice"].value)
+    assert not ask_all(project)[drift].passed
+    assert evaluations(project.run("case", "d3"))[drift].passed
+    assert ask_all(project)[drift].passed  # of the newest delivery
+
+
+def test_a_check_that_passes_shows_its_figures_too(project: Project) -> None:
+    project.declare(CASE, **FOUR).register("case", *FOUR)
+    found = evaluations(project.run_range("case", "d1", "d4"))["sat_case_city", "lateness"]
+    assert found.passed
+    assert (found.metadata["xts/late_rows"].value, found.metadata["xts/worst"].value) == (2, "2 d")
+    assert len(found.metadata["xts/rows"].value.records) == 2  # type: ignore[union-attr]

@@ -13,6 +13,7 @@ import dagster as dg
 import pytest
 
 from xts_pipeline.definitions import DEFS_FOLDER, defs
+from xts_pipeline.orchestration.home import judge, read_home, set_limits
 
 ROOT = DEFS_FOLDER.parent.parent
 SCRIPTS = Path(sys.executable).parent
@@ -20,6 +21,7 @@ EXTRACTS = {
     "sapbw_customer": ("2021-01-01", "2021-01-03", "2021-01-02"),
     "browser_compat": ("2022-08-30", "2023-12-15", "2025-03-25", "2025-08-22", "2025-08-26", "2026-01-30"),
 }
+POOLS = [f"xts_{source}" for source in EXTRACTS]
 
 
 def dagster_command(*command: str, folder: Path = ROOT, **environment: str) -> str:
@@ -66,6 +68,20 @@ def test_the_shipped_instance_file_is_valid(tmp_path: Path) -> None:
         assert not instance.nux_enabled
         assert instance.run_coordinator.get_run_queue_config().max_concurrent_runs == 1  # type: ignore[attr-defined]
         assert instance.run_monitoring_settings["free_slots_after_run_end_seconds"] == 60
+        assert not failures(instance, side_by_side=False)
+
+
+def test_the_profile_for_snowflake_is_valid_once_the_limits_are_set(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "dagster.snowflake.yaml", tmp_path / "dagster.yaml")
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        assert failures(instance, side_by_side=True) == POOLS
+        set_limits(instance, POOLS)
+        assert not failures(instance, side_by_side=True)
+
+
+def failures(instance: dg.DagsterInstance, *, side_by_side: bool) -> list[str]:
+    judged = judge(read_home(instance), side_by_side=side_by_side, pools=POOLS, has_schedules=True)
+    return [of.setting for of in judged if of.severity != "ok"]
 
 
 def test_dg_lists_the_component() -> None:

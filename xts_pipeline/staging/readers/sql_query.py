@@ -14,7 +14,7 @@ from urllib.parse import quote, quote_plus
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, CursorResult
 
-from xts_pipeline.errors import DeliveryError
+from xts_pipeline.errors import DeliveryError, UnreachableError
 from xts_pipeline.staging.readers.delivery import Chunk, Delivery, checked_columns
 from xts_pipeline.staging.readers.frame import chunk_of
 from xts_pipeline.staging.readers.python_values import column_of
@@ -58,7 +58,11 @@ def open_sql(url: str, query: str, parameters: Mapping[str, object], chunk_rows:
 def _started(job: _Query, stack: ExitStack) -> CursorResult[tuple[object, ...]]:
     engine = sa.create_engine(job.url, poolclass=sa.NullPool, hide_parameters=True)
     stack.callback(engine.dispose)
-    connection = stack.enter_context(engine.connect()).execution_options(stream_results=True)
+    try:
+        connected = engine.connect()
+    except (sa.exc.OperationalError, OSError) as error:
+        raise _ConnectError from error
+    connection = stack.enter_context(connected).execution_options(stream_results=True)
     return connection.execute(job.statement, dict(job.parameters))
 
 
@@ -72,16 +76,23 @@ def _chunks(job: _Query, columns: tuple[str, ...], chunk_rows: int) -> Iterator[
             number += len(rows)
 
 
+class _ConnectError(Exception):
+    """The connection could not be made; its cause says why."""
+
+
 def _guarded(job: _Query, call: Callable[[], _T]) -> _T:
     """Run one call on the database; its error is raised anew, scrubbed, and without a link to the original."""
     try:
         return call()
     except Exception as error:
-        cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig is not None else error
+        unreachable = isinstance(error, _ConnectError)
+        cause = error.__cause__ or error if unreachable else error
+        cause = cause.orig if isinstance(cause, sa.exc.DBAPIError) and cause.orig is not None else cause
         message = f"{type(cause).__name__}: {cause}".strip()
     for secret in sorted(job.secrets, key=len, reverse=True):
         message = message.replace(secret, job.secrets[secret])
-    raise DeliveryError(f"{_NAME}: the database refused it ({message}); check the URL and the query")
+    kind = UnreachableError if unreachable else DeliveryError
+    raise kind(f"{_NAME}: the database refused it ({message}); check the URL and the query")
 
 
 def _resolved(template: str) -> tuple[URL, dict[str, str]]:

@@ -1,0 +1,113 @@
+"""Whether the hashdiffs in a satellite are those of its columns: a sample of rows, hashed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, combinations, islice
+
+import pyarrow as pa
+
+from xts_pipeline import hashing
+from xts_pipeline.checks.check import (
+    ROWS_SHOWN,
+    Check,
+    CheckResult,
+    Finding,
+    count,
+    passed,
+    question,
+    readable,
+    told_of,
+)
+from xts_pipeline.ledger import Batch
+from xts_pipeline.metadata import ColumnType, Satellite, SourceModel
+from xts_pipeline.staging.tables import known_columns
+from xts_pipeline.warehouse import Row, Transaction, Warehouse
+
+SAMPLE = 200  # rows; those with the smallest hashdiffs, which is a sample at random and the same each time
+YOUNGER_SETS = 300  # how many sets of columns to take for younger than a row
+
+
+@dataclass(frozen=True)
+class HashdiffCheck(Check):
+    """Asks for rows, and hashes them again by the code that hashed them at staging."""
+
+    model: Satellite = field(kw_only=True, repr=False, compare=False)
+    algorithm: hashing.Algorithm = field(kw_only=True, repr=False)
+
+    def ask(self, transaction: Transaction, warehouse: Warehouse, batch: Batch | None) -> Finding:
+        """The sampled rows whose hashdiff is another."""
+        (asked,) = self.questions
+        statement = asked.statement(warehouse.renderer, batch is not None)
+        rows = transaction.rows(statement, {**(batch.values() if batch else {}), **asked.values})
+        made = known_columns(transaction, warehouse)[self.model.table]
+        types = {column: ColumnType.parse(made[column]) for column in self.model.columns if column in made}
+        wrong = mismatches(rows, types, self.algorithm)
+        kept = [{name: row[name] for name in row if name not in types} for row in wrong[:ROWS_SHOWN]]
+        return Finding(len(wrong), readable(kept), told_of(batch))
+
+
+def hashdiff(source: SourceModel, satellite: Satellite) -> Check:
+    """The hashdiffs of sampled rows are those of their columns."""
+
+    def judge(finding: Finding) -> CheckResult:
+        if not finding.found:
+            return passed(f"the hashdiffs of up to {SAMPLE} sampled rows of {satellite.name} are right{finding.where}")
+        return CheckResult(
+            False,
+            finding.found,
+            finding.rows,
+            f"{count(finding.found, 'sampled row')} of {satellite.name} with another hashdiff than its columns have"
+            f"{finding.where}",
+            "Columns were changed in place, or rows were written with another hash rule: restore them, since changes "
+            "of these keys will be missed or loaded twice",
+        )
+
+    return HashdiffCheck(
+        "hashdiff",
+        satellite.table,
+        satellite.name,
+        "ERROR",
+        f"The hashdiffs of up to {SAMPLE} sampled rows, made again in Python from their columns, are equal.",
+        satellite.table,
+        (question("hashdiff", source, satellite, sample=SAMPLE),),
+        judge,
+        model=satellite,
+        algorithm=source.declaration.hash_algorithm,
+    )
+
+
+def mismatches(rows: Sequence[Row], types: Mapping[str, ColumnType], algorithm: hashing.Algorithm) -> list[Row]:
+    """The rows whose `dv_hashdiff` is not that of their columns.
+
+    A row that is older than a column has NULL there and was hashed without it, so that such sets of columns are tried.
+    """
+    wrong = _wrong(rows, types, algorithm)
+    for younger in islice(_sets_of([name for name in types if any(row[name] is None for row in wrong)]), YOUNGER_SETS):
+        if not wrong:
+            break
+        older = {name: of for name, of in types.items() if name not in younger}
+        if not older:
+            continue
+        may_be = [row for row in wrong if all(row[name] is None for name in younger)]
+        still = {id(row) for row in _wrong(may_be, older, algorithm)}
+        right = {id(row) for row in may_be} - still
+        wrong = [row for row in wrong if id(row) not in right]
+    return wrong
+
+
+def _wrong(rows: Sequence[Row], types: Mapping[str, ColumnType], algorithm: hashing.Algorithm) -> list[Row]:
+    if not rows:
+        return []
+    columns = {name: pa.array([row[name] for row in rows], of.arrow) for name, of in types.items()}
+    hashes = hashing.hashdiff(columns, algorithm=algorithm).to_pylist()
+    return [row for row, made in zip(rows, hashes, strict=True) if bytes(row["dv_hashdiff"]) != made]
+
+
+def _sets_of(columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Sets of columns, those declared last first: columns are added at the end."""
+    last_first = [*reversed(columns)]
+    prefixes = (tuple(last_first[:size]) for size in range(1, len(last_first) + 1))
+    others = chain.from_iterable(combinations(last_first, size) for size in range(1, len(last_first) + 1))
+    return chain(prefixes, others)

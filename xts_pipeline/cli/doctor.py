@@ -1,0 +1,87 @@
+"""`xts doctor`: do the warehouse and Dagster's settings fit the sources?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+from rich.text import Text
+
+from xts_pipeline.cli.options import DUCKDB, Settings, vault_options
+from xts_pipeline.cli.output import print_json, print_table, say
+from xts_pipeline.errors import XtsError
+
+if TYPE_CHECKING:
+    from xts_pipeline.orchestration.home import Judged
+
+HOME_VARIABLE = "DAGSTER_HOME"
+STYLES = {"ok": "green", "WARN": "yellow", "ERROR": "bold red"}
+
+
+@click.command(short_help="Check the warehouse and Dagster's settings.")
+@click.option(
+    "--profile",
+    type=click.Choice(["duckdb", "snowflake"]),
+    help="duckdb: one run at a time. snowflake: sources side by side. Left out: by the warehouse.",
+)
+@click.option("--fix", is_flag=True, help="Set the limit of each source's pool to 1.")
+@vault_options
+def doctor(settings: Settings, profile: Literal["duckdb", "snowflake"] | None, fix: bool) -> None:
+    """Check that the warehouse opens, and that the Dagster instance in $DAGSTER_HOME is set as the sources need it.
+
+    Exit code 1 when something is an ERROR.
+    """
+    profile = profile or ("duckdb" if settings.url.startswith(DUCKDB) else "snowflake")
+    judged = [_warehouse(settings), *_dagster(settings, profile == "snowflake", fix)]
+    if settings.as_json:
+        print_json({"profile": profile, "passed": _passed(judged), "settings": judged})
+    else:
+        rows = [(Text(of.severity, style=STYLES[of.severity]), of.setting, of.found, of.advice) for of in judged]
+        print_table(["", "setting", "what was found", "what to do"], rows)
+        say("all is well" if _passed(judged) else "not as it should be: see above")
+    if not _passed(judged):
+        raise SystemExit(1)
+
+
+def _passed(judged: Sequence[Judged]) -> bool:
+    return all(of.severity != "ERROR" for of in judged)
+
+
+def _warehouse(settings: Settings) -> Judged:
+    from xts_pipeline.orchestration.home import Judged
+
+    try:
+        with settings.looked_at() as vault:
+            closed = vault.closed_until
+    except click.UsageError as error:
+        return Judged("WARN", "warehouse", error.message)
+    except XtsError as error:
+        return Judged("ERROR", "warehouse", str(error))
+    return Judged("ok", "warehouse", f"opens; closed until {closed} UTC" if closed else "opens; nothing is loaded yet")
+
+
+def _dagster(settings: Settings, side_by_side: bool, fix: bool) -> list[Judged]:
+    """Dagster is imported here alone: no other command needs it, and it takes a second."""
+    import dagster as dg
+
+    from xts_pipeline.metadata.catalog import is_component, read_component
+    from xts_pipeline.orchestration.home import Judged, judge, read_home, set_limits
+    from xts_pipeline.orchestration.nodes import SourceNodes
+
+    folder = os.environ.get(HOME_VARIABLE)
+    if not folder or not (Path(folder) / "dagster.yaml").is_file():
+        found = f"${HOME_VARIABLE} is {folder or 'not set'}" + (", where no dagster.yaml is" if folder else "")
+        advice = "set it to a folder with a copy of dagster.yaml or dagster.snowflake.yaml"
+        return [Judged("ERROR", HOME_VARIABLE, found, advice)]
+    catalog = settings.catalog
+    pools = [SourceNodes(model, catalog).pool for model in catalog.sources.values()]
+    operated = [read_component(path) for path in settings.files if is_component(path)]
+    with dg.DagsterInstance.from_config(folder) as instance:
+        if fix:
+            set_limits(instance, pools)
+        home = read_home(instance)
+    has_schedules = any(source.schedule is not None for source in operated)
+    return judge(home, side_by_side=side_by_side, pools=pools, has_schedules=has_schedules)

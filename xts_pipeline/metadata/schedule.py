@@ -1,0 +1,53 @@
+"""When the deliveries of a source are picked up: a cron in a time zone, and the partition that one of its ticks is."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from datetime import datetime
+
+from pydantic import Field, field_validator
+
+from xts_pipeline.metadata.declaration import Declared
+
+_CRON_FIELD = re.compile(r"[0-9A-Za-z*,/#?-]+")
+_ALIASES = {"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"}
+
+
+class Schedule(Declared):
+    """A cron in a time zone."""
+
+    cron: str = Field(description="Minute, hour, day, month, weekday: `0 6 * * 1-5` for six on working days.")
+    timezone: str = Field(default="UTC", description="The IANA zone of the cron, and of the day of its ticks.")
+
+    @field_validator("cron")
+    @classmethod
+    def _cron(cls, value: str) -> str:
+        """The form alone; Dagster, which runs it, judges the rest when it loads the source."""
+        fields = value.split()
+        if value not in _ALIASES and (len(fields) != 5 or not all(_CRON_FIELD.fullmatch(field) for field in fields)):
+            raise ValueError(f"{value!r} is no cron: write minute, hour, day, month and weekday, like 0 6 * * *")
+        return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        try:
+            zoneinfo.ZoneInfo(value)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"{value!r} is no IANA time zone: write one like Europe/Zurich, or UTC") from None
+        return value
+
+    @property
+    def ticks_once_a_day(self) -> bool:
+        """Whether no day has two ticks: minute and hour are one number each."""
+        fields = self.cron.split()
+        return self.cron in _ALIASES - {"@hourly"} or (fields[0].isdigit() and len(fields) > 1 and fields[1].isdigit())
+
+    def partition_of(self, tick: datetime) -> str:
+        """The partition key of a tick (with a zone): its day in the schedule's zone, with the time if days have more.
+
+        Where clocks are set back an hour occurs twice, and its second tick is a later delivery of the same partition.
+        """
+        local = tick.astimezone(zoneinfo.ZoneInfo(self.timezone))
+        return f"{local:%Y-%m-%d}" if self.ticks_once_a_day else f"{local:%Y-%m-%dT%H:%M}"

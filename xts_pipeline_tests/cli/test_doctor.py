@@ -1,0 +1,56 @@
+"""`xts doctor`: the warehouse and the instance in $DAGSTER_HOME."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from xts_pipeline.templates import SQL_FOLDER
+from xts_pipeline_tests.cli.conftest import Project
+
+SHIPPED = SQL_FOLDER.parent
+
+
+def settings(document: dict[str, list[dict[str, str]]]) -> dict[str, str]:
+    return {of["setting"]: of["severity"] for of in document["settings"]}
+
+
+@pytest.fixture
+def home(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(folder))
+    shutil.copy(SHIPPED / "dagster.yaml", folder)
+    return folder
+
+
+def test_the_shipped_settings_are_well(project: Project, home: Path) -> None:
+    project.vault().close()
+    assert set(settings(project.json("doctor")).values()) == {"ok"}
+    assert "all is well" in project.xts("doctor").stdout
+
+
+def test_before_the_first_load_there_is_no_vault_yet(project: Project, home: Path) -> None:
+    assert settings(project.json("doctor"))["warehouse"] == "WARN"
+
+
+def test_a_warehouse_that_cannot_be_opened_is_an_error(project: Project, home: Path) -> None:
+    project.write("warehouse.duckdb", "this is no database")
+    assert settings(project.json("doctor", code=1))["warehouse"] == "ERROR"
+
+
+def test_without_an_instance_there_is_nothing_to_judge(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    assert settings(project.json("doctor", code=1))["DAGSTER_HOME"] == "ERROR"
+    monkeypatch.setenv("DAGSTER_HOME", str(project.folder))
+    assert "where no dagster.yaml is" in " ".join(of["found"] for of in project.json("doctor", code=1)["settings"])
+
+
+def test_the_limits_of_pools_are_set_where_sources_go_side_by_side(project: Project, home: Path) -> None:
+    shutil.copy(SHIPPED / "dagster.snowflake.yaml", home / "dagster.yaml")
+    assert settings(project.json("doctor", "--profile", "snowflake", code=1))["xts_crm"] == "ERROR"
+    assert settings(project.json("doctor", "--profile", "snowflake", "--fix"))["xts_crm"] == "ok"
+    assert settings(project.json("doctor", "--profile", "snowflake"))["xts_crm"] == "ok"
+    assert settings(project.json("doctor", code=1))["max_concurrent_runs"] == "ERROR"
