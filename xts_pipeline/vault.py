@@ -198,6 +198,8 @@ class Vault:
             return open_delivery(data, format=form, wanted=wanted)
         if declared is None:
             raise DeliveryError(f"source {model.name}: pass the data to load, or declare its delivery")
+        if partition is None and ("{partition}" in (declared.path or "") or ":partition" in (declared.query or "")):
+            raise DeliveryError(f"source {model.name}: its delivery is found by the partition key: name a partition")
         if declared.url is not None and declared.query is not None:
             return open_sql(declared.url, declared.query, {"partition": partition})
         path = (declared.path or "").replace("{partition}", partition or "")

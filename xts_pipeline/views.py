@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +17,11 @@ from xts_pipeline.warehouse import Warehouse
 CORRECTED_KEYS_SHOWN = 5
 
 
+_ISO = re.compile(
+    r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.]\d{1,9})?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?)?", re.IGNORECASE
+)
+
+
 class TimestampError(XtsError, ValueError):
     """A timestamp argument cannot be read."""
 
@@ -27,6 +33,8 @@ def as_utc(value: datetime | str | None, name: str) -> datetime | None:
     """
     if value is None:
         return None
+    if isinstance(value, str) and not _ISO.fullmatch(value.strip()):
+        raise TimestampError(f"{name}: {value!r} is no timestamp: write one like 2026-01-04 or 2026-01-04 06:00:00")
     try:
         stamp = pd.Timestamp(value)
     except (ValueError, TypeError) as error:

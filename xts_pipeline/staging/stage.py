@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
@@ -137,13 +137,11 @@ class _Staging:
     def run(self, partition: str | None, started: datetime) -> StagedBatch:
         """Read, fit, hash and write every row; refuse or set aside what is wrong."""
         chunks = self.delivery.chunks()
-        first = next(chunks, None)
-        undeclared: tuple[str, ...] = ()
-        if self.delivery.columns or first is not None:
-            matched = match_columns(self.source, self.delivery)
-            undeclared = matched.undeclared
-            if first is not None:
-                self._write(chain([first], chunks), first, matched, self._partition_applied(partition))
+        try:
+            undeclared = self._read(chunks, partition)
+        finally:
+            if isinstance(chunks, Generator):
+                chunks.close()  # a query's connection is let go of here, and not whenever memory is swept
         if self.faults and not self.quarantines:
             raise DeliveryError(self.faults.message(self.source.name, self.delivery.name))
         bounds = self._settled()
@@ -156,6 +154,16 @@ class _Staging:
             undeclared_columns=undeclared,
             **bounds,
         )
+
+    def _read(self, chunks: Iterator[Chunk], partition: str | None) -> tuple[str, ...]:
+        """Read and write every chunk; gives the delivered columns that nobody declared."""
+        first = next(chunks, None)
+        if first is None and not self.delivery.columns:
+            return ()
+        matched = match_columns(self.source, self.delivery)
+        if first is not None:
+            self._write(chain([first], chunks), first, matched, self._partition_applied(partition))
+        return matched.undeclared
 
     def _partition_applied(self, partition: str | None) -> pa.Scalar | None:
         if not self.source.declaration.applied_is_partition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -37,8 +38,13 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copied(base: Path, tmp_path: Path) -> Callable[[], Path]:
+    numbers = itertools.count()
+
     def copy() -> Path:
-        return Path(shutil.copy(base, tmp_path / "copy.duckdb"))
+        """A file of its own each time: a process that died may not have let go of its file yet."""
+        number = next(numbers)
+        (tmp_path / f"{number - 2}.duckdb").unlink(missing_ok=True)
+        return Path(shutil.copy(base, tmp_path / f"{number}.duckdb"))
 
     return copy
 

@@ -42,7 +42,7 @@ def dagster_command(*command: str, folder: Path = ROOT, **environment: str) -> s
 
 def test_every_definition_loads() -> None:
     dg.Definitions.validate_loadable(defs)
-    assert {job.name for job in defs.jobs or []} == {f"load_{source}" for source in EXTRACTS}
+    assert {job.name for job in defs.jobs or []} >= {f"load_{source}" for source in EXTRACTS}
     assert defs.executor is dg.in_process_executor
 
 
