@@ -17,6 +17,7 @@ from xts_pipeline.checks import ROWS_SHOWN, Check, CheckResult, checks_of, spoke
 from xts_pipeline.ledger import Batch
 from xts_pipeline.metadata import OperatedSource
 from xts_pipeline.metadata.monitoring import span_of
+from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import batches_of_partitions, partitions_of_run
@@ -61,7 +62,7 @@ def asset_checks(nodes: SourceNodes, operated: OperatedSource) -> dg.AssetChecks
         partitions = partitions_of_run(context.run.tags, registered)
         if drift in context.selected_asset_check_keys:
             yield drift_of(context.instance, nodes, partitions)
-        with vaults.vault(nodes.catalog) as vault:
+        with working_vault(context, vaults, nodes.catalog) as vault:
             batches = batches_of_partitions(vault, nodes.source, partitions)
             for each in asked:
                 if each.key in context.selected_asset_check_keys:
