@@ -204,3 +204,14 @@ def test_a_changed_hash_algorithm_is_refused() -> None:
         vault.load("crm", frame(("k", 1, "A")))
         with pytest.raises(DeclarationError, match="this vault was made with sha256, the sources declare sha1"):
             Vault.open([{**h.SOURCE, "hash_algorithm": "sha1"}], vault.warehouse)
+
+
+def test_two_stamps_that_overlap_are_given_one_after_the_other() -> None:
+    """Whoever begins second fails on the clock's row at once, rather than give the same stamp."""
+    with h.new_vault() as vault:
+        take = vault.warehouse.renderer.render("control/take_clock")
+        with vault.warehouse.transaction() as first:
+            first.run(take, {})
+            with pytest.raises(Exception, match="onflict") as raised, vault.warehouse.transaction() as second:
+                second.run(take, {})
+        assert vault.warehouse.is_conflict(raised.value)
