@@ -9,7 +9,7 @@ import re
 import zoneinfo
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from xts_pipeline.metadata.types import ColumnType
 
@@ -37,6 +37,15 @@ def checked_column(name: str) -> str:
     return name
 
 
+def checked_zone(name: str) -> str:
+    """A time zone that the IANA database has."""
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{name!r} is no IANA time zone: write one like Europe/Zurich, or UTC") from None
+    return name
+
+
 def _typed_columns(value: Any) -> Any:
     """Accept a list of column names or a mapping of column to type (or to nothing), and give the mapping."""
     if isinstance(value, str):
@@ -54,6 +63,7 @@ def _parsed_type(value: Any) -> Any:
     return ColumnType.parse(value) if isinstance(value, str) else value
 
 
+Zone = Annotated[str, AfterValidator(checked_zone)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 # json_schema_input_type: what `dg check yaml` lets a file hold
 DeclaredType = Annotated[ColumnType | None, BeforeValidator(_parsed_type, json_schema_input_type=str | None)]
@@ -217,7 +227,7 @@ class SourceDeclaration(Declared):
     applied_timestamp: Name = Field(
         description="The column that says when a row became true; or `partition`: the date in the partition key."
     )
-    timezone: str = Field(
+    timezone: Zone = Field(
         default="UTC", description="IANA zone in which timestamps and dates without one are taken; stored as UTC."
     )
     ambiguous_time: Literal["refuse", "earliest", "latest"] = Field(
@@ -251,15 +261,6 @@ class SourceDeclaration(Declared):
         if value.lower().endswith("__rows"):
             raise ValueError(f"{value!r}: names that end with __rows are kept for the staged tables")
         return checked_name(value)
-
-    @field_validator("timezone")
-    @classmethod
-    def _zone(cls, value: str) -> str:
-        try:
-            zoneinfo.ZoneInfo(value)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(f"{value!r} is no IANA time zone: write one like Europe/Zurich, or UTC") from None
-        return value
 
     @model_validator(mode="after")
     def _consistent(self) -> SourceDeclaration:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import zoneinfo
 from datetime import timedelta
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from xts_pipeline.metadata.declaration import Declared
+from xts_pipeline.metadata.declaration import Declared, Zone
+from xts_pipeline.metadata.schedule import Cron
 
 LOG_ROUTE = "log"
 # What an alert may name: the asset checks, and what is no check of a table. A name that nothing has would never alert.
@@ -32,7 +32,6 @@ ALERTABLE = (
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(s|min|h|d)")
 _UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
-_CRON_FIELD = re.compile(r"[0-9A-Za-z*,/#?-]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -58,34 +57,16 @@ class Freshness(Declared):
     max_age: Duration | None = Field(
         default=None, description="How old the newest state of a satellite may become, by its applied timestamp: 26h."
     )
-    deadline: str | None = Field(
+    deadline: Cron | None = Field(
         default=None, description="A cron: at each of its ticks something newer must have come since the one before."
     )
-    timezone: str = Field(default="UTC", description="The IANA zone of the deadline.")
+    timezone: Zone = Field(default="UTC", description="The IANA zone of the deadline.")
     grace: Duration | None = Field(default=None, description="How long after the deadline it is still in time: 2h.")
     max_silent_keys: str | None = Field(
         default=None, description="The share of keys that may be missing in the newest batches: 1%. For full extracts."
     )
     silent_batches: int = Field(default=3, ge=1, description="A key is silent when that many newest batches lack it.")
     severity: Literal["WARN", "ERROR"] = Field(default="WARN", description="What a late feed is.")
-
-    @field_validator("deadline")
-    @classmethod
-    def _cron(cls, value: str | None) -> str | None:
-        if value is not None and (
-            len(value.split()) != 5 or not all(_CRON_FIELD.fullmatch(part) for part in value.split())
-        ):
-            raise ValueError(f"{value!r} is no cron: write five fields, like 0 7 * * 1-5 for seven on working days")
-        return value
-
-    @field_validator("timezone")
-    @classmethod
-    def _zone(cls, value: str) -> str:
-        try:
-            zoneinfo.ZoneInfo(value)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(f"{value!r} is no IANA time zone: write one like Europe/Zurich, or UTC") from None
-        return value
 
     @field_validator("max_silent_keys")
     @classmethod
