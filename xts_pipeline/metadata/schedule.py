@@ -19,7 +19,9 @@ def checked_cron(value: str) -> str:
     """A cron by its form alone; Dagster, which runs it, judges the rest when it loads the source."""
     fields = value.split()
     if value not in _ALIASES and (len(fields) != 5 or not all(_CRON_FIELD.fullmatch(field) for field in fields)):
-        raise ValueError(f"{value!r} is no cron: write minute, hour, day, month and weekday, like 0 6 * * *")
+        raise ValueError(
+            f"{value!r} is no cron: write five fields, minute, hour, day, month and weekday, like 0 6 * * *"
+        )
     return value
 
 
