@@ -122,10 +122,6 @@ def _of_satellite(kind: str, satellite: Satellite, table: str) -> Step:
     return _planned(kind, satellite.name, table, satellite.shape, satellite.xts_assisted)
 
 
-def _batch(row: dict[str, Any]) -> Batch:
-    return Batch(**row)
-
-
 def step_of(row: dict[str, Any]) -> Step:
     """A step from a row of control.load_step."""
     figures = {field.name: row.pop(field.name) for field in fields(Figures)}
@@ -134,7 +130,7 @@ def step_of(row: dict[str, Any]) -> Step:
 
 
 def _batches(transaction: Transaction, warehouse: Warehouse, template: str, **values: object) -> list[Batch]:
-    return [_batch(row) for row in transaction.rows(warehouse.renderer.render(template), values)]
+    return [Batch(**row) for row in transaction.rows(warehouse.renderer.render(template), values)]
 
 
 def batches_of_partition(transaction: Transaction, warehouse: Warehouse, source: str, partition: str) -> list[Batch]:

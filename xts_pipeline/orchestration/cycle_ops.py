@@ -6,7 +6,7 @@ under run and step, so that a re-execution from failure finds it; a load step as
 
 # No postponed annotations here: Dagster reads the type of `context` from the function itself.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
@@ -19,6 +19,7 @@ from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import Verdicts, batches_of, batches_of_partitions, finish_older
+from xts_pipeline.vault import Vault
 
 VERDICTS_IO = "verdicts_io"  # the IO manager of what travels inside the graph
 
@@ -161,38 +162,42 @@ def loaded_op(nodes: SourceNodes, satellite: Satellite) -> dg.OpDefinition:
 def hub_op(nodes: SourceNodes, table: str, hubs: Sequence[Hub]) -> dg.OpDefinition:
     """Merge the business keys of every batch into a hub, role by role."""
 
-    @dg.op(
-        name=f"merge_{nodes.name}_{table}",
-        pool=nodes.pool,
-        description=f"Merges the business keys into {table}: one row a key, and the first load wins.",
-        ins={"after": dg.In(dg.Nothing)},
-        out=dg.Out(dg.Nothing),
-    )
-    def merge(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> None:
-        with working_vault(context, vaults, nodes.catalog) as vault:
-            for batch in batches_of(vault, verdicts):
-                for hub in hubs:
-                    merge_hub(vault.warehouse, nodes.source, hub, batch, context.run.run_id)
+    def merge(vault: Vault, batch: Batch, run: str) -> None:
+        for hub in hubs:
+            merge_hub(vault.warehouse, nodes.source, hub, batch, run)
 
-    return merge
+    description = f"Merges the business keys into {table}: one row a key, and the first load wins."
+    return _merge_op(nodes, table, description, merge)
 
 
 def link_op(nodes: SourceNodes, link: Link) -> dg.OpDefinition:
     """Merge the combinations of business keys of every batch into a link."""
 
+    def merge(vault: Vault, batch: Batch, run: str) -> None:
+        merge_link(vault.warehouse, nodes.source, link, batch, run)
+
+    description = f"Merges the combinations of business keys into {link.table}: the first load wins."
+    return _merge_op(nodes, link.table, description, merge)
+
+
+def _merge_op(
+    nodes: SourceNodes, table: str, description: str, merge: Callable[[Vault, Batch, str], None]
+) -> dg.OpDefinition:
+    """An op that merges each batch of the run into one table, after the satellites."""
+
     @dg.op(
-        name=f"merge_{nodes.name}_{link.table}",
+        name=f"merge_{nodes.name}_{table}",
         pool=nodes.pool,
-        description=f"Merges the combinations of business keys into {link.table}: the first load wins.",
+        description=description,
         ins={"after": dg.In(dg.Nothing)},
         out=dg.Out(dg.Nothing),
     )
-    def merge(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> None:
+    def merge_batches(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> None:
         with working_vault(context, vaults, nodes.catalog) as vault:
             for batch in batches_of(vault, verdicts):
-                merge_link(vault.warehouse, nodes.source, link, batch, context.run.run_id)
+                merge(vault, batch, context.run.run_id)
 
-    return merge
+    return merge_batches
 
 
 def close_op(nodes: SourceNodes) -> dg.OpDefinition:

@@ -21,6 +21,7 @@ from xts_pipeline.ledger import (
     write_batch,
 )
 from xts_pipeline.metadata import SourceModel
+from xts_pipeline.staging.tables import known_columns
 from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
 
 
@@ -87,12 +88,8 @@ def discard(transaction: Transaction, warehouse: Warehouse, source: SourceModel,
     """Drop the staged and rejected rows of a batch that got no stamp."""
     values = {"batch_id": batch_id}
     transaction.run(warehouse.renderer.render("staged/discard_rejected"), values)
-    if source.rows_table in _made_tables(transaction, warehouse):
+    if source.rows_table in known_columns(transaction, warehouse):
         transaction.run(warehouse.renderer.render("staged/discard", source=source), values)
-
-
-def _made_tables(transaction: Transaction, warehouse: Warehouse) -> set[str]:
-    return {row["table_name"] for row in transaction.rows(warehouse.renderer.render("control/table_columns"), {})}
 
 
 def _known_batch(
