@@ -6,7 +6,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import dagster as dg
-from dagster.components.component_scaffolding import scaffold_component
 from pydantic import BaseModel
 
 from xts_pipeline.errors import DeclarationError
@@ -19,29 +18,11 @@ from xts_pipeline.orchestration.deliveries_sensor import deliveries_sensor
 from xts_pipeline.orchestration.load_cycle import load_cycle
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.resource import DuckDBVault
+from xts_pipeline.orchestration.scaffold import XtsSourceScaffolder
 from xts_pipeline.orchestration.staging_asset import staging_asset
 
 # One of each a process: definitions of several sources merge only when their resources are the same.
 RESOURCES = {"vaults": DuckDBVault(), VERDICTS_IO: dg.FilesystemIOManager()}
-
-
-class XtsSourceScaffolder(dg.Scaffolder[BaseModel]):
-    """Writes a first declaration for `dg scaffold defs xts_pipeline.XtsSource <name>`."""
-
-    def scaffold(self, request: dg.ScaffoldRequest[BaseModel]) -> None:
-        """Write defs.yaml; its names follow the folder's."""
-        name = request.target_path.name
-        scaffold_component(
-            request,
-            {
-                "source": name,
-                "record_source": name.upper(),
-                "applied_timestamp": "extract_date",
-                "hubs": [{"hub": "customer", "business_key": {"customer_id": "text"}}],
-                "satellites": [{"name": f"sat_{name}", "parent": {"hub": "customer"}, "columns": {"city": "text"}}],
-                "delivery": {"path": "data/{partition}.csv"},
-            },
-        )
 
 
 @dg.scaffold_with(XtsSourceScaffolder)

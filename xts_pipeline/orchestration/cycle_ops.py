@@ -21,6 +21,7 @@ from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import Verdicts, batches_of, batches_of_partitions, finish_older
 from xts_pipeline.vault import Vault
 
+LOADED = "loaded"
 VERDICTS_IO = "verdicts_io"  # the IO manager of what travels inside the graph
 
 
@@ -72,14 +73,16 @@ def _finished(context: dg.AssetExecutionContext, finished: Sequence[Batch]) -> d
 
 
 def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
-    """Log the facts of every satellite of one parent in its XTS."""
+    """Log the facts of every satellite of one parent in its XTS, then send each satellite to one of its two loads."""
     satellites = [sat for sat in nodes.source.satellites if sat.parent == parent and sat.xts_assisted]
+    branches = {branch: _verdicts_out(is_required=False) for sat in satellites for branch in branches_of(sat).values()}
 
     @dg.op(
         name=f"xts_{nodes.name}_{parent.table}",
         pool=nodes.pool,
-        description=f"Logs every staged hashdiff in {parent.xts_table}, whatever the SWITCH said.",
-        out=_asset_and_verdicts(),
+        description=f"Logs every staged hashdiff in {parent.xts_table}, whatever the SWITCH said. A satellite's load "
+        "is assisted when the SWITCH found any batch of the run out of sequence, else normal.",
+        out={"asset": dg.Out(dg.Nothing), **branches},
     )
     def log_facts(
         context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
@@ -94,37 +97,30 @@ def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
                     partition_key=batch.partition_key,
                 )
         yield dg.Output(None, "asset")
-        yield dg.Output(verdicts, "verdicts")
+        for satellite in satellites:
+            late = any(asked[satellite.name] == ASSISTED for asked in verdicts.values())
+            yield dg.Output(verdicts, branches_of(satellite)[ASSISTED if late else NORMAL])
 
     return log_facts
 
 
-def branch_op(satellite: Satellite) -> dg.OpDefinition:
-    """Choose a satellite's load: assisted when any batch of the run is out of sequence."""
-
-    @dg.op(
-        name=f"branch_{satellite.name}",
-        description="Assisted when the SWITCH found any batch of the run out of sequence, else normal.",
-        out={kind: _verdicts_out(is_required=False) for kind in (ASSISTED, NORMAL)},
-    )
-    def choose(verdicts: dict[str, Any]) -> Iterator[dg.Output[Any]]:
-        late = any(asked[satellite.name] == ASSISTED for asked in verdicts.values())
-        yield dg.Output(verdicts, ASSISTED if late else NORMAL)
-
-    return choose
+def branches_of(satellite: Satellite) -> dict[str, str]:
+    """Branch of a satellite: the node that does it, and the output that leads there."""
+    return {kind: f"{kind}_{satellite.name}" for kind in (ASSISTED, NORMAL)}
 
 
-def load_op(nodes: SourceNodes, satellite: Satellite, kind: str) -> dg.OpDefinition:
-    """Load a satellite on one of the two branches."""
+def load_op(nodes: SourceNodes, kind: str) -> dg.OpDefinition:
+    """Load a satellite of the source on one of the two branches; each node of it is named after its satellite."""
     what = "puts late rows in their place" if kind == ASSISTED else "appends what changed"
 
     @dg.op(
-        name=f"{kind}_{satellite.name}",
+        name=f"{kind}_{nodes.name}",
         pool=nodes.pool,
-        description=f"The {kind} load of {satellite.name}: {what}. Asks the SWITCH again in its own transaction.",
+        description=f"The {kind} load of a satellite: {what}. Asks the SWITCH again in its own transaction.",
         out=_verdicts_out(),
     )
     def load(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> dict[str, Any]:
+        satellite = _satellite_of_node(context, nodes, kind)
         with working_vault(context, vaults, nodes.catalog) as vault:
             for batch in batches_of(vault, verdicts):
                 asked = verdicts[batch.batch_id][satellite.name]
@@ -140,16 +136,17 @@ def load_op(nodes: SourceNodes, satellite: Satellite, kind: str) -> dg.OpDefinit
     return load
 
 
-def loaded_op(nodes: SourceNodes, satellite: Satellite) -> dg.OpDefinition:
-    """Say what was loaded, whichever branch it took."""
+def loaded_op(nodes: SourceNodes) -> dg.OpDefinition:
+    """Say what was loaded into a satellite of the source, whichever branch it took."""
 
     @dg.op(
-        name=f"loaded_{satellite.name}",
+        name=f"{LOADED}_{nodes.name}",
         pool=nodes.pool,
-        description="Joins the two branches: runs after the one that was taken.",
+        description="Joins the two branches of a satellite: runs after the one that was taken.",
         out=dg.Out(dg.Nothing),
     )
     def loaded(context: dg.AssetExecutionContext, vaults: VaultResource, either: list[Any]) -> None:
+        satellite = _satellite_of_node(context, nodes, LOADED)
         with working_vault(context, vaults, nodes.catalog) as vault:
             schema = evidence.column_schema(vault, satellite.table) | evidence.column_lineage(nodes, satellite.table)
             for batch in batches_of(vault, either[0]):
@@ -157,6 +154,12 @@ def loaded_op(nodes: SourceNodes, satellite: Satellite) -> dg.OpDefinition:
                 context.add_asset_metadata(metadata, nodes.of_satellite(satellite), batch.partition_key)
 
     return loaded
+
+
+def _satellite_of_node(context: dg.AssetExecutionContext, nodes: SourceNodes, prefix: str) -> Satellite:
+    """The satellite that a node of an op is named after: one op a source serves all its satellites."""
+    name = context.op_execution_context.op_handle.name.removeprefix(f"{prefix}_")
+    return next(satellite for satellite in nodes.source.satellites if satellite.name == name)
 
 
 def hub_op(nodes: SourceNodes, table: str, hubs: Sequence[Hub]) -> dg.OpDefinition:

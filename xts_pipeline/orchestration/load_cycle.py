@@ -11,9 +11,10 @@ from typing import Any
 import dagster as dg
 
 from xts_pipeline.cycle import ASSISTED, NORMAL
-from xts_pipeline.metadata import OperatedSource, Satellite
+from xts_pipeline.metadata import OperatedSource, Parent, Satellite
 from xts_pipeline.orchestration.cycle_ops import (
-    branch_op,
+    LOADED,
+    branches_of,
     close_op,
     hub_op,
     link_op,
@@ -50,15 +51,24 @@ def load_cycle(nodes: SourceNodes, operated: OperatedSource, backfill: dg.Backfi
 
 
 def _wiring(nodes: SourceNodes) -> Any:
+    loads = {kind: load_op(nodes, kind) for kind in (ASSISTED, NORMAL)}
+    loaded = loaded_op(nodes)
+
+    def load(satellite: Satellite, asked: Wired, logged: dict[Parent, Wired]) -> Wired:
+        """Both branches of a satellite and their join, whose list input runs after either; without XTS the normal."""
+        if satellite.xts_assisted:
+            xts = logged[satellite.parent]
+            taken = [loads[kind].alias(name)(getattr(xts, name)) for kind, name in branches_of(satellite).items()]
+        else:
+            taken = [loads[NORMAL].alias(branches_of(satellite)[NORMAL])(asked)]
+        return loaded.alias(f"{LOADED}_{satellite.name}")(taken)
+
     def wire(start: Wired) -> dict[str, Wired]:
         outputs: dict[str, Wired] = {}
         outputs["xts_switch"], asked = switch_op(nodes)(start)
-        logged: dict[str, Wired] = {}
-        for parent in nodes.xts_parents:
-            outputs[parent.xts_table], logged[parent.table] = xts_op(nodes, parent)(asked)
-        for satellite in nodes.source.satellites:
-            verdicts = logged[satellite.parent.table] if satellite.xts_assisted else asked
-            outputs[satellite.name] = _satellite(nodes, satellite, verdicts)
+        logged = {parent: xts_op(nodes, parent)(asked) for parent in nodes.xts_parents}
+        outputs |= {parent.xts_table: xts.asset for parent, xts in logged.items()}
+        outputs |= {satellite.name: load(satellite, asked, logged) for satellite in nodes.source.satellites}
         before = [outputs[satellite.name] for satellite in nodes.source.satellites] or outputs["xts_switch"]
         merged = {table: hub_op(nodes, table, hubs)(after=before, verdicts=asked) for table, hubs in nodes.hubs.items()}
         hubs_merged = list(merged.values())
@@ -70,15 +80,6 @@ def _wiring(nodes: SourceNodes) -> Any:
         return outputs
 
     return wire
-
-
-def _satellite(nodes: SourceNodes, satellite: Satellite, verdicts: Wired) -> Wired:
-    """Both branches of a satellite and their join, whose list input runs after either; without XTS only the normal."""
-    if not satellite.xts_assisted:
-        return loaded_op(nodes, satellite)([load_op(nodes, satellite, NORMAL)(verdicts)])
-    branches = branch_op(satellite)(verdicts)
-    loads = [load_op(nodes, satellite, kind)(getattr(branches, kind)) for kind in (ASSISTED, NORMAL)]
-    return loaded_op(nodes, satellite)(loads)
 
 
 def _descriptions(nodes: SourceNodes, operated: OperatedSource) -> dict[str, str]:

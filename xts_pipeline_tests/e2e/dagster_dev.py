@@ -151,6 +151,29 @@ class DagsterDev:
 
         return until(f"the end of backfill {backfill}", answer)
 
+    def ticks(self) -> dict[str, list[dict[str, Any]]]:
+        """The ended ticks of each sensor and schedule that is on, newest first."""
+        fields = "{status ticks(limit: 100) {status skipReason error {message}}}"
+        found = self.ask(
+            f"""query ($repository: RepositorySelector!) {{
+                 sensorsOrError(repositorySelector: $repository)
+                   {{... on Sensors {{results {{name state: sensorState {fields}}}}}}}
+                 schedulesOrError(repositorySelector: $repository)
+                   {{... on Schedules {{results {{name state: scheduleState {fields}}}}}}}}}""",
+            repository=REPOSITORY,
+        )
+        everyone = [*found["sensorsOrError"]["results"], *found["schedulesOrError"]["results"]]
+        return {
+            each["name"]: [tick for tick in each["state"]["ticks"] if tick["status"] != "STARTED"]
+            for each in everyone
+            if each["state"]["status"] == "RUNNING"
+        }
+
+    def more_ticks(self, name: str, count: int) -> None:
+        """Wait for so many more ticks of a sensor or schedule."""
+        before = len(self.ticks()[name])
+        until(f"{count} ticks of {name}", lambda: len(self.ticks()[name]) >= before + count or None)
+
     def cancel_backfill(self, backfill: str) -> None:
         """Cancel a backfill and its runs."""
         self.ask("mutation ($id: String!) {cancelPartitionBackfill(backfillId: $id) {__typename}}", id=backfill)
@@ -179,8 +202,11 @@ class DagsterDev:
 
 
 @contextmanager
-def dagster_dev(project: Project) -> Iterator[DagsterDev]:
-    """Start Dagster on a free port, with the shipped settings; end its whole group of processes afterwards."""
+def dagster_dev(project: Project, **variables: str) -> Iterator[DagsterDev]:
+    """Start Dagster on a free port, with the shipped settings and some more environment variables.
+
+    Its whole group of processes is ended afterwards.
+    """
     home = project.folder / "home"
     home.mkdir()
     shutil.copy(ROOT / "dagster.yaml", home)
@@ -196,6 +222,7 @@ def dagster_dev(project: Project) -> Iterator[DagsterDev]:
         "DAGSTER_HOME": str(home),
         "XTS_DUCKDB_PATH": str(project.folder / "vault.duckdb"),
         "PYTHONPATH": str(ROOT),
+        **variables,
     }
     command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", "127.0.0.1", "-p", str(port)]
     with (project.folder / "dagster.log").open("wb") as log:

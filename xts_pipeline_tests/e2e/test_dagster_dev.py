@@ -1,4 +1,4 @@
-"""Dagster as its users run it: a sensor's tick, a schedule's tick, backfills, a re-execution from failure."""
+"""Dagster as its users run it: sensors, schedules, backfills, alerts, re-execution from failure, sources at once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from xts_pipeline import Vault
 from xts_pipeline_tests.e2e.dagster_dev import DagsterDev, dagster_dev, until
+from xts_pipeline_tests.orchestration.listener import Listener, listening
 from xts_pipeline_tests.orchestration.project import CASE, FOUR, Project
 
 pytestmark = pytest.mark.e2e
@@ -25,15 +26,23 @@ def source(name: str, **operated: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DagsterDev]:
+def listener() -> Iterator[Listener]:
+    with listening() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def dagster(tmp_path_factory: pytest.TempPathFactory, listener: Listener) -> Iterator[DagsterDev]:
     project = Project(tmp_path_factory.mktemp("e2e"), instance=None)  # type: ignore[arg-type]
     project.declare(source("watched", watch=True), d1=FOUR["d1"])
     project.declare(source("timed", schedule={"cron": "* * * * *", "timezone": "Europe/Zurich"}), **FOUR)
-    for name in ("history", "again", "broken"):
+    alerts = [{"checks": ["sequence_violations", "freshness", "run_failure"], "route": "XTS_ALERT_LISTENER"}]
+    project.declare(source("history", alerts=alerts, freshness={"max_age": "26h"}), **FOUR)
+    for name in ("again", "broken", "left", "right"):
         project.declare(source(name), **FOUR)
     for file in project.folder.glob("defs/*/data/*.csv"):
         os.utime(file, (time.time() - 60,) * 2)
-    with dagster_dev(project) as running:
+    with dagster_dev(project, XTS_ALERT_LISTENER=listener.url) as running:
         yield running
 
 
@@ -73,7 +82,9 @@ def test_a_schedule_picks_up_what_waits_and_not_twice(dagster: DagsterDev) -> No
     assert len(dagster.ended("timed", 4)) == 4
 
 
-def test_a_backfill_with_a_late_batch_ends_green_and_the_violation_is_a_warning(dagster: DagsterDev) -> None:
+def test_a_backfill_with_a_late_batch_ends_green_and_the_violation_is_told_exactly_once(
+    dagster: DagsterDev, listener: Listener
+) -> None:
     dagster.register("history", *FOUR)
     backfill = dagster.backfill("history", *FOUR)
     assert dagster.backfill_ended(backfill) == "COMPLETED_SUCCESS"
@@ -81,6 +92,25 @@ def test_a_backfill_with_a_late_batch_ends_green_and_the_violation_is_a_warning(
     assert timeline(dagster, "history") == TIMELINE
     assert dagster.check("sat_history_city", "sequence_violations") == {"severity": "WARN", "success": False}
     assert dagster.check("sat_history_city", "timeline_invariant")["success"]
+
+    def violations() -> list[str]:
+        return [f"{of['title']} {of['message']}" for of in listener.received if "sequence_violations" in of["title"]]
+
+    until("the message", lambda: violations() or None)
+    dagster.more_ticks("alerts_on_success", 2)
+    (message,) = violations()
+    late = next(run for run in dagster.runs("history", **{"dagster/partition": "d4"}))
+    for told in ("history", "sat_history_city", "d4", late["id"]):
+        assert told in message
+
+
+def test_a_silent_feed_is_late_though_its_history_was_just_loaded(dagster: DagsterDev, listener: Listener) -> None:
+    """The daemon's own ticks of the heartbeat sensor say so; its first may come before anything was loaded."""
+
+    def told() -> list[str] | None:
+        return [of["title"] for of in listener.received if "freshness" in of["title"]] or None
+
+    assert until("the message", told, patience=400)
 
 
 def test_a_backfill_that_was_cancelled_and_launched_again_picks_up(dagster: DagsterDev) -> None:
@@ -121,6 +151,25 @@ def test_a_run_that_failed_in_the_middle_is_executed_again_from_there(dagster: D
     assert status_of(dagster, again) == "SUCCESS"
     assert timeline(dagster, "broken") == TIMELINE
     assert open_batches(dagster.project.folder / "vault.duckdb") == 0
+
+
+def test_two_sources_at_once_load_into_one_hub_and_one_xts(dagster: DagsterDev) -> None:
+    for name in ("left", "right"):
+        dagster.register(name, *FOUR)
+    backfills = [dagster.backfill(name, *FOUR) for name in ("left", "right")]
+    assert [dagster.backfill_ended(backfill) for backfill in backfills] == ["COMPLETED_SUCCESS"] * 2
+    for name in ("left", "right"):
+        assert timeline(dagster, name) == TIMELINE
+        assert dagster.check(f"sat_{name}_city", "timeline_invariant")["success"]
+        assert dagster.check(f"{name}/hub_customer", "unique_keys")["success"]
+
+
+def test_no_sensor_and_no_schedule_ever_failed(dagster: DagsterDev) -> None:
+    ticks = dagster.ticks()
+    on = {"alerts_on_success", "alerts_on_failure", "heartbeats_history", "open_batches", "schedule_timed"}
+    assert on <= {name for name, ended in ticks.items() if ended}
+    failed = [(name, tick["error"]) for name, ended in ticks.items() for tick in ended if tick["status"] == "FAILURE"]
+    assert failed == []
 
 
 def status_of(dagster: DagsterDev, run: str) -> str | None:

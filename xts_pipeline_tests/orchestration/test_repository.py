@@ -96,6 +96,18 @@ def test_dg_knows_the_project() -> None:
     assert "sat_sapbw_address" in dagster_command("dg", "list", "defs", "--json")
 
 
+def test_dg_finds_a_misspelled_field_and_the_line_it_stands_in(tmp_path: Path) -> None:
+    """Asked for one source: without a folder, `dg check yaml` looks at one file of all that are of one type."""
+    for name in ("xts_pipeline", "sql"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    declaration = tmp_path / "xts_pipeline/defs/browser_compat/defs.yaml"
+    declaration.write_text(declaration.read_text().replace("owners:", "ownrs:"))
+    with pytest.raises(AssertionError, match=r"defs\.yaml:\d+ .*'ownrs' was unexpected"):
+        dagster_command("dg", "check", "yaml", "xts_pipeline/defs/browser_compat", folder=tmp_path)
+    dagster_command("dg", "check", "yaml", "xts_pipeline/defs/sapbw_customer", folder=tmp_path)
+
+
 @pytest.mark.long
 def test_a_scaffolded_source_is_a_valid_one(tmp_path: Path) -> None:
     for name in ("xts_pipeline", "sql"):
