@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-e2e ui lint types lock clean
+.PHONY: help run test test-long test-e2e test-browser pictures ui lint types lock clean
 
 help: ## Show this help
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -25,10 +25,16 @@ test: $(INSTALLED) ## Run the tests (a few minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-long: $(INSTALLED) ## Run the long tests too: 100,000 histories, every interleaving, ten million rows
-	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m "not e2e and not browser" -n 2 --dist worksteal
 
 test-e2e: $(INSTALLED) ## Run Dagster's webserver and daemon on a free port, and drive them as a user does
 	$(BIN)/python -m pytest -m e2e
+
+test-browser: $(INSTALLED) ## Look at Dagster's pages in a headless browser (needs Debian's chromium and chromium-driver)
+	$(BIN)/python -m pytest -m browser
+
+pictures: $(INSTALLED) ## Take the pictures of docs/pictures anew, from the browser tests
+	XTS_PICTURES=docs/pictures $(BIN)/python -m pytest -m browser
 
 ui: $(INSTALLED) $(DAGSTER_HOME)/dagster.yaml ## Open Dagster on http://localhost:3000
 	$(BIN)/dagster dev -w workspace.yaml

@@ -106,7 +106,12 @@ def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
 
 def branches_of(satellite: Satellite) -> dict[str, str]:
     """Branch of a satellite: the node that does it, and the output that leads there."""
-    return {kind: f"{kind}_{satellite.name}" for kind in (ASSISTED, NORMAL)}
+    return {kind: node_of(satellite, kind) for kind in (ASSISTED, NORMAL)}
+
+
+def node_of(satellite: Satellite, what: str) -> str:
+    """The node that does something for a satellite; what it does stands last, since Dagster shortens names before."""
+    return f"{satellite.name}_{what}"
 
 
 def load_op(nodes: SourceNodes, kind: str) -> dg.OpDefinition:
@@ -156,10 +161,10 @@ def loaded_op(nodes: SourceNodes) -> dg.OpDefinition:
     return loaded
 
 
-def _satellite_of_node(context: dg.AssetExecutionContext, nodes: SourceNodes, prefix: str) -> Satellite:
+def _satellite_of_node(context: dg.AssetExecutionContext, nodes: SourceNodes, what: str) -> Satellite:
     """The satellite that a node of an op is named after: one op a source serves all its satellites."""
-    name = context.op_execution_context.op_handle.name.removeprefix(f"{prefix}_")
-    return next(satellite for satellite in nodes.source.satellites if satellite.name == name)
+    node = context.op_execution_context.op_handle.name
+    return next(satellite for satellite in nodes.source.satellites if node_of(satellite, what) == node)
 
 
 def hub_op(nodes: SourceNodes, table: str, hubs: Sequence[Hub]) -> dg.OpDefinition:

@@ -20,6 +20,7 @@ from xts_pipeline.orchestration.cycle_ops import (
     link_op,
     load_op,
     loaded_op,
+    node_of,
     switch_op,
     xts_op,
 )
@@ -61,7 +62,7 @@ def _wiring(nodes: SourceNodes) -> Any:
             taken = [loads[kind].alias(name)(getattr(xts, name)) for kind, name in branches_of(satellite).items()]
         else:
             taken = [loads[NORMAL].alias(branches_of(satellite)[NORMAL])(asked)]
-        return loaded.alias(f"{LOADED}_{satellite.name}")(taken)
+        return loaded.alias(node_of(satellite, LOADED))(taken)
 
     def wire(start: Wired) -> dict[str, Wired]:
         outputs: dict[str, Wired] = {}

@@ -24,7 +24,7 @@ from xts_pipeline_tests.orchestration.project import Project
 ROOT = SQL_FOLDER.parent
 PATIENCE = 300.0  # seconds; a run's process starts in two on an idle machine, and in twenty on a busy one
 ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
-REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": "e2e"}
+REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": "xts_pipeline"}
 # The code location. A file `break` beside it makes every load of a satellite fail, as if the machine had died.
 LOCATION = """
 from pathlib import Path
@@ -212,7 +212,7 @@ def dagster_dev(project: Project, **variables: str) -> Iterator[DagsterDev]:
     shutil.copy(ROOT / "dagster.yaml", home)
     (project.folder / "location.py").write_text(LOCATION)
     (project.folder / "workspace.yaml").write_text(
-        "load_from: [{python_file: {relative_path: location.py, location_name: e2e}}]\n"
+        "load_from: [{python_file: {relative_path: location.py, location_name: xts_pipeline}}]\n"
     )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -99,7 +99,7 @@ def test_a_backfill_with_a_late_batch_ends_green_and_the_violation_is_told_exact
     until("the message", lambda: violations() or None)
     dagster.more_ticks("alerts_on_success", 2)
     (message,) = violations()
-    late = next(run for run in dagster.runs("history", **{"dagster/partition": "d4"}))
+    (late,) = dagster.runs("history", **{"dagster/backfill": backfill, "dagster/partition": "d4"})
     for told in ("history", "sat_history_city", "d4", late["id"]):
         assert told in message
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import dagster as dg
 import pytest
 
-from xts_pipeline.ledger import open_batches
+from xts_pipeline.ledger import Figures, open_batches
 from xts_pipeline_tests.orchestration.project import CASE, FOUR, Project, materialized, metadata_of, steps_of
 
 OWN_ASSETS = (
@@ -25,10 +27,10 @@ def test_a_cycle_takes_one_branch_and_shows_the_other_as_skipped(project: Projec
     project.run("case", "d2")
     late = project.run("case", "d4")
 
-    assert steps_of(in_sequence, "STEP_SKIPPED") == {"assisted_sat_case_city", "assisted_sat_case_mood"}
-    assert steps_of(late, "STEP_SKIPPED") == {"normal_sat_case_city", "normal_sat_case_mood"}
+    assert steps_of(in_sequence, "STEP_SKIPPED") == {"sat_case_city_assisted", "sat_case_mood_assisted"}
+    assert steps_of(late, "STEP_SKIPPED") == {"sat_case_city_normal", "sat_case_mood_normal"}
     for result in (in_sequence, late):
-        assert {"loaded_sat_case_city", "merge_case_hub_customer", "close_case"} <= steps_of(result, "STEP_SUCCESS")
+        assert {"sat_case_city_loaded", "merge_case_hub_customer", "close_case"} <= steps_of(result, "STEP_SUCCESS")
 
 
 def test_every_asset_is_materialized_once_a_partition_and_every_table_once_a_run(project: Project) -> None:
@@ -120,3 +122,19 @@ def test_a_faulty_delivery_fails_the_run_and_writes_nothing(project: Project) ->
     assert not result.success
     assert materialized(result) == []
     assert steps_of(result, "STEP_FAILURE") == {"staged__case"}
+
+
+def test_a_verdict_that_was_wrong_is_overruled_by_the_load_and_both_are_told(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.declare(CASE, **FOUR)
+    for partition in ("d1", "d2", "d3"):
+        project.run("case", partition)
+    monkeypatch.setattr(sys.modules["xts_pipeline.cycle.switch"], "judge", lambda *_: Figures(verdict="normal"))
+    late = project.run("case", "d4")
+
+    assert steps_of(late, "STEP_SKIPPED") == {"sat_case_city_assisted", "sat_case_mood_assisted"}
+    told = metadata_of(late, "sat_case_city")
+    assert (told["xts/branch"], told["xts/overruled"]) == ("assisted", "the SWITCH had said normal")
+    timeline = project.timeline("sat_case_city")
+    assert timeline[timeline["id"] == "1"]["city"].tolist()[:3] == ["SYDNEY", "BRISBANE", "SYDNEY"]

@@ -29,7 +29,7 @@ def test_a_range_gives_the_timeline_of_one_by_one(
     made = materialized(result)
     for asset in ("staged/case", "case/xts_switch", "case/sat_xt_hub_customer", "sat_case_city", "case/hub_customer"):
         assert [partition for name, partition in made if name == asset] == ["d1", "d2", "d3", "d4"]
-    assert steps_of(result, "STEP_SKIPPED") == {"normal_sat_case_city", "normal_sat_case_mood"}
+    assert steps_of(result, "STEP_SKIPPED") == {"sat_case_city_normal", "sat_case_mood_normal"}
     branches = [metadata_of(result, "sat_case_city", partition)["xts/branch"] for partition in FOUR]
     assert branches == ["normal", "normal", "normal", "assisted"]
     with project.vault() as vault:

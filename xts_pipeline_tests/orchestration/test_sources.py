@@ -73,7 +73,7 @@ def test_links_roles_and_a_satellite_without_xts(project: Project) -> None:
     assert "orders/sat_xt_hub_account" not in lineage
 
     first = project.run("orders", "o1")
-    assert steps_of(first, "STEP_SKIPPED") == {"assisted_sat_orders_share"}
+    assert steps_of(first, "STEP_SKIPPED") == {"sat_orders_share_assisted"}
     assert metadata_of(first, "orders/hub_customer")["xts/inserted"] == 3  # customers and referrers: 1, 2, 3
     assert metadata_of(first, "orders/lnk_customer_account")["xts/inserted"] == 2
     assert [name for name, _ in materialized(first)].count("hub_customer") == 1
