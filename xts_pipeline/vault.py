@@ -194,8 +194,9 @@ class Vault:
         declared = model.declaration.delivery
         wanted = frozenset(column.lower() for column in model.columns)
         if data is not None:
-            form = declared.format if declared and isinstance(data, str | Path) else None
-            return open_delivery(data, format=form, wanted=wanted)
+            if declared is None or not isinstance(data, str | Path):
+                return open_delivery(data, wanted=wanted)
+            return open_delivery(data, format=declared.format, delimiter=declared.delimiter, wanted=wanted)
         if declared is None:
             raise DeliveryError(f"source {model.name}: pass the data to load, or declare its delivery")
         if partition is None and ("{partition}" in (declared.path or "") or ":partition" in (declared.query or "")):
@@ -203,7 +204,7 @@ class Vault:
         if declared.url is not None and declared.query is not None:
             return open_sql(declared.url, declared.query, {"partition": partition})
         path = (declared.path or "").replace("{partition}", partition or "")
-        return open_delivery(path, format=declared.format, wanted=wanted)
+        return open_delivery(path, format=declared.format, delimiter=declared.delimiter, wanted=wanted)
 
 
 def _load_result(model: SourceModel, stamped: Stamped, results: list[StepResult], replayed: bool) -> LoadResult:

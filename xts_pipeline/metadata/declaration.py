@@ -202,6 +202,9 @@ class DeliveryDeclaration(Declared):
         default=None, description="A file; {partition} stands for the partition key; relative to the YAML file."
     )
     format: Literal["csv", "parquet", "jsonl"] | None = Field(default=None, description="Left out: by the file's name.")
+    delimiter: str = Field(
+        default=",", min_length=1, max_length=1, description='What stands between the values of a CSV file: ";", "\\t".'
+    )
     url: str | None = Field(
         default=None, description="A SQLAlchemy URL; ${NAME} is read from the environment, where its secrets belong."
     )
@@ -213,6 +216,8 @@ class DeliveryDeclaration(Declared):
     def _one_kind(self) -> DeliveryDeclaration:
         if (self.path is None) == (self.url is None):
             raise ValueError("name a path, or a url with a query")
+        if self.delimiter in '"\r\n\0':
+            raise ValueError(f"delimiter: {self.delimiter!r} cannot stand between the values of a CSV file")
         if (self.url is None) != (self.query is None):
             raise ValueError("a url goes with a query, and a query with a url")
         return self

@@ -197,7 +197,7 @@ def test_too_many_malformed_rows_at_once_are_refused(tmp_path: Path, monkeypatch
     monkeypatch.setattr("xts_pipeline.staging.readers.csv_file._MALFORMED_AT_ONCE", 10)
     message = refusal(written(tmp_path, "a,b\n1,2\n" + "1;2\n" * 11))
     assert "over 10 malformed rows, the first is row 2" in message
-    assert "separated by commas" in message
+    assert "is the delimiter right?" in message
 
 
 @pytest.mark.parametrize("data", [5, None, [1], {"a": 1}, b"x.csv"])
@@ -228,3 +228,20 @@ def test_ten_million_rows_stream_in_bounded_memory(tmp_path: Path) -> None:
     rows, megabytes = map(int, done.stdout.split())
     assert rows == 10_000_000
     assert megabytes < 2_000
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_another_delimiter_is_declared(tmp_path: Path, delimiter: str) -> None:
+    lines = [("id", "name", "note"), ("1", '"a,b"', ""), ("2", "c", '""'), ("3", "d")]
+    path = written(tmp_path, "\n".join(delimiter.join(line) for line in lines))
+    chunks = list(open_delivery(path, delimiter=delimiter).chunks())
+    assert [row for chunk in chunks for row in chunk.table.to_pylist()] == [
+        {"id": "1", "name": "a,b", "note": None},
+        {"id": "2", "name": "c", "note": ""},
+    ]
+    assert [row.row_number for row in malformed_of(chunks)] == [3]
+
+
+def test_a_header_separated_otherwise_than_declared_says_what_to_declare(tmp_path: Path) -> None:
+    path = written(tmp_path, "id;name\n1;a\n")
+    assert "declare `delimiter: ';'`" in refusal(path)

@@ -135,6 +135,11 @@ def test_what_is_wrong_with_the_query_is_said(sqlite_url: str) -> None:
     assert "column 'id' occurs twice" in refusal(sqlite_url, "select id, id from customer")
 
 
+def test_a_driver_that_is_not_installed_is_named() -> None:
+    with pytest.raises(DeliveryError, match=r"the driver that oracle\+cx_oracle needs is not installed"):
+        open_sql("oracle+cx_oracle://somebody@example/db", "select 1", {})
+
+
 def test_values_that_cannot_be_loaded_name_their_column_and_row(tmp_path: Path) -> None:
     message = refusal("duckdb:///:memory:", "select case when i = 3 then [i] end as x from range(5) t(i) order by i")
     assert "SQL query: column 'x' holds a list in row 4" in message

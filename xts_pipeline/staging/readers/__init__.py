@@ -19,29 +19,37 @@ from xts_pipeline.staging.readers.sql_query import open_sql
 __all__ = ["Chunk", "Delivery", "MalformedRow", "open_delivery", "open_sql"]
 
 _READERS: dict[str, Callable[[Path, int, Wanted], Delivery]] = {
-    "csv": lambda path, chunk_rows, _: open_csv_file(path, chunk_rows),
     "parquet": lambda path, chunk_rows, _: open_parquet_file(path, chunk_rows),
     "jsonl": open_json_lines,
     "ndjson": open_json_lines,
     "json": open_json_lines,
 }
+_FORMATS = ("csv", *_READERS)
 _ENDINGS = "a file (.csv, .csv.gz, .parquet, .jsonl, .ndjson, .json, .jsonl.gz, .ndjson.gz, .json.gz)"
 
 
 def open_delivery(
-    data: object, *, format: str | None = None, wanted: Wanted = None, chunk_rows: int = 131_072
+    data: object,
+    *,
+    format: str | None = None,
+    delimiter: str = ",",
+    wanted: Wanted = None,
+    chunk_rows: int = 131_072,
 ) -> Delivery:
     """Open a path (str or Path), a pandas DataFrame, or an Arrow table or record batch.
 
-    `format` ("csv", "parquet", "jsonl", "ndjson" or "json") is for files whose name does not tell it; no chunk holds
-    more than `chunk_rows` rows. `wanted` names the columns that will be loaded, in lower case: what the others hold is
-    no matter. Raises DeliveryError when the data is of no such kind, or cannot be opened as it is.
+    `format` ("csv", "parquet", "jsonl", "ndjson" or "json") is for files whose name does not tell it, `delimiter` for
+    CSV files that are not separated by commas; no chunk holds more than `chunk_rows` rows. `wanted` names the columns
+    that will be loaded, in lower case: what the others hold is no matter. Raises DeliveryError when the data is of no such kind, or cannot be opened as it is.
     """
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
     if isinstance(data, str | Path):
         path = Path(data)
-        return _READERS[_format_of(path, format)](path, chunk_rows, wanted)
+        form = _format_of(path, format)
+        if form == "csv":
+            return open_csv_file(path, chunk_rows, delimiter)
+        return _READERS[form](path, chunk_rows, wanted)
     if isinstance(data, pd.DataFrame):
         return open_frame(data, chunk_rows, wanted)
     if isinstance(data, pa.Table | pa.RecordBatch):
@@ -54,11 +62,11 @@ def open_delivery(
 
 def _format_of(path: Path, declared: str | None) -> str:
     if declared is not None:
-        if declared not in _READERS:
-            raise DeliveryError(f"{path}: format {declared!r} is not known; use one of {', '.join(_READERS)}")
+        if declared not in _FORMATS:
+            raise DeliveryError(f"{path}: format {declared!r} is not known; use one of {', '.join(_FORMATS)}")
         return declared
     name = path.name.lower().removesuffix(".gz")
     ending = name.rpartition(".")[2]
-    if "." not in name or ending not in _READERS or (ending == "parquet" and path.suffix.lower() == ".gz"):
+    if "." not in name or ending not in _FORMATS or (ending == "parquet" and path.suffix.lower() == ".gz"):
         raise DeliveryError(f"{path}: the name does not tell the format; give {_ENDINGS}, or say format=...")
     return ending

@@ -89,8 +89,14 @@ def _guarded(job: _Query, call: Callable[[], _T]) -> _T:
         cause = error.__cause__ or error if unreachable else error
         cause = cause.orig if isinstance(cause, sa.exc.DBAPIError) and cause.orig is not None else cause
         message = f"{type(cause).__name__}: {cause}".strip()
+        no_driver = isinstance(cause, ImportError | sa.exc.NoSuchModuleError)
     for secret in sorted(job.secrets, key=len, reverse=True):
         message = message.replace(secret, job.secrets[secret])
+    if no_driver:
+        raise DeliveryError(
+            f"{_NAME}: the driver that {job.url.drivername} needs is not installed ({message}); install it in the "
+            "environment of this project"
+        )
     kind = UnreachableError if unreachable else DeliveryError
     raise kind(f"{_NAME}: the database refused it ({message}); check the URL and the query")
 
