@@ -40,7 +40,8 @@ def open_delivery(
 
     `format` ("csv", "parquet", "jsonl", "ndjson" or "json") is for files whose name does not tell it, `delimiter` for
     CSV files that are not separated by commas; no chunk holds more than `chunk_rows` rows. `wanted` names the columns
-    that will be loaded, in lower case: what the others hold is no matter. Raises DeliveryError when the data is of no such kind, or cannot be opened as it is.
+    that will be loaded, in lower case: what the others hold is no matter. Raises DeliveryError when
+    the data is of no such kind, or cannot be opened as it is.
     """
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
