@@ -1,0 +1,100 @@
+"""Trials: a scenario and a contender on the same state of the same file, again and again, and the file as it was after.
+
+Nothing is checkpointed during a trial. What a trial writes stands in the file's write-ahead log, or in blocks that no
+header speaks of; when the log is thrown away and the file cut to its length, the file is what it was before.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+import duckdb
+import pyarrow as pa
+
+from bench.contenders import CONTENDERS, Staged, restored_rows, seconds
+from bench.workload import Scenario, Size, connect, delivery, loaded, vault_on
+
+NOTHING = pa.table({})
+
+
+@dataclass
+class Figures:
+    """The seconds of every trial of one scenario, by contender."""
+
+    scenario: str
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def median(self, contender: str) -> float:
+        """The median of a contender's trials."""
+        return median(self.seconds[contender])
+
+    def ratio(self, contender: str, to: str = "floor") -> float:
+        """The median of the ratios of trials that ran one after the other."""
+        pairs = zip(self.seconds[contender], self.seconds[to], strict=False)
+        return median(one / other for one, other in pairs)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One vault's file, and how often each trial is repeated."""
+
+    path: Path
+    size: Size
+    repeats: int
+    memory: str | None = None
+
+    def measure(self, scenario: Scenario, contenders: list[str], once: frozenset[str] = frozenset()) -> Figures:
+        """Run every contender in turn, `repeats` times over; those of `once` a single time."""
+        figures = Figures(scenario.name)
+        rows = delivery(self.size, scenario)
+        restored = self._restored(scenario, rows, figures)
+        for repeat in range(self.repeats):
+            for contender in contenders:
+                if repeat and contender in once:
+                    continue
+                with self.staged(scenario, rows, restored) as staged:
+                    took = seconds(CONTENDERS[contender], staged)
+                figures.seconds.setdefault(contender, []).append(took)
+        return figures
+
+    def _restored(self, scenario: Scenario, rows: pa.Table, figures: Figures) -> pa.Table:
+        """Run the cycle once, for the rows that the floor has to write; it warms the file's pages too."""
+        with self.staged(scenario, rows, NOTHING) as staged:
+            seconds(CONTENDERS["cycle"], staged)
+            restored = restored_rows(staged)
+            figures.rows = {"staged": rows.num_rows, "restored": restored.num_rows}
+            return restored
+
+    @contextmanager
+    def staged(self, scenario: Scenario, rows: pa.Table, restored: pa.Table) -> Iterator[Staged]:
+        """The vault with the scenario's batch staged; as it was before when the block ends."""
+        with self.opened() as connection:
+            vault = vault_on(connection)
+            stamped = vault.stage("bench", rows, "measured", loaded(self.size.days))
+            if scenario.replayed:
+                for _ in vault.finish(stamped.batch):
+                    pass
+                stamped = vault.stage("bench", rows, "measured")
+            is_late = scenario.applied < loaded(self.size.days - 1)
+            yield Staged(connection, vault, stamped.batch, restored, is_late)
+
+    @contextmanager
+    def opened(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The file, open; what is written to it is thrown away at the end of the block."""
+        length = self.path.stat().st_size
+        log = self.path.with_name(self.path.name + ".wal")
+        connection = connect(self.path, self.memory)
+        try:
+            yield connection
+        finally:
+            connection.close()
+            gc.collect()
+            log.unlink(missing_ok=True)
+            os.truncate(self.path, length)
