@@ -1,7 +1,8 @@
 """Trials: a scenario and a contender on the same state of the same file, again and again, and the file as it was after.
 
-Nothing is checkpointed during a trial. What a trial writes stands in the file's write-ahead log, or in blocks that no
-header speaks of; when the log is thrown away and the file cut to its length, the file is what it was before.
+A trial checkpoints once, at its end. Until then what it writes stands in the file's write-ahead log, and the checkpoint
+writes to blocks that were free before and turns the headers last: with the old headers, cut to its old length and
+without its log, the file is what it was before.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from statistics import median
 import duckdb
 import pyarrow as pa
 
-from bench.contenders import CONTENDERS, Staged, restored_rows, seconds
+from bench.contenders import CONTENDERS, Seconds, Staged, restored_rows, seconds
 from bench.workload import Scenario, Size, connect, delivery, loaded, vault_on
 
 NOTHING = pa.table({})
+HEADERS = 3 * 4096  # bytes: the file's, and two of which the newer one names the blocks in use
 
 
 @dataclass
@@ -28,17 +30,20 @@ class Figures:
     """The seconds of every trial of one scenario, by contender."""
 
     scenario: str
-    seconds: dict[str, list[float]] = field(default_factory=dict)
+    trials: dict[str, list[Seconds]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
 
-    def median(self, contender: str) -> float:
-        """The median of a contender's trials."""
-        return median(self.seconds[contender])
+    def seconds(self, contender: str, checkpointed: bool = False) -> list[float]:
+        """Each trial's seconds until the commit; `checkpointed` adds the checkpoint of what the contender wrote."""
+        of_staged_rows = median(trial.checkpoint for trial in self.trials["nothing"])
+        return [
+            trial.work + (max(0.0, trial.checkpoint - of_staged_rows) if checkpointed else 0.0)
+            for trial in self.trials[contender]
+        ]
 
-    def ratio(self, contender: str, to: str = "floor") -> float:
-        """The median of the ratios of trials that ran one after the other."""
-        pairs = zip(self.seconds[contender], self.seconds[to], strict=False)
-        return median(one / other for one, other in pairs)
+    def ratio(self, contender: str, to: str = "floor", checkpointed: bool = False) -> float:
+        """The median of a contender's trials to the median of another's."""
+        return median(self.seconds(contender, checkpointed)) / median(self.seconds(to, checkpointed))
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Bench:
                     continue
                 with self.staged(scenario, rows, restored) as staged:
                     took = seconds(CONTENDERS[contender], staged)
-                figures.seconds.setdefault(contender, []).append(took)
+                figures.trials.setdefault(contender, []).append(took)
         return figures
 
     def _restored(self, scenario: Scenario, rows: pa.Table, figures: Figures) -> pa.Table:
@@ -89,6 +94,7 @@ class Bench:
     def opened(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """The file, open; what is written to it is thrown away at the end of the block."""
         length = self.path.stat().st_size
+        headers = _headers(self.path)
         log = self.path.with_name(self.path.name + ".wal")
         connection = connect(self.path, self.memory)
         try:
@@ -97,4 +103,11 @@ class Bench:
             connection.close()
             gc.collect()
             log.unlink(missing_ok=True)
+            with self.path.open("r+b") as file:
+                file.write(headers)
             os.truncate(self.path, length)
+
+
+def _headers(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEADERS)

@@ -139,6 +139,7 @@ def build_history(path: Path, size: Size) -> None:
     building = path.with_suffix(".building")
     building.unlink(missing_ok=True)
     with duckdb.connect(str(building)) as connection:
+        connection.execute("set memory_limit = '2GB'")
         vault = vault_on(connection)
         vault.load("bench", _no_rows(), partition="tables", load_timestamp=BEFORE)
         connection.execute("use vault")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
 
-from xts_pipeline.cycle import ASSISTED, NORMAL
-from xts_pipeline.ledger import Batch, Step, read_steps
+from xts_pipeline.cycle import ASSISTED, NORMAL, loading_statement
+from xts_pipeline.ledger import Batch, Figures, Step, read_steps
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.orchestration.correction import corrected_timeline
 from xts_pipeline.orchestration.nodes import SourceNodes
@@ -87,18 +88,19 @@ def of_satellite(vault: Vault, batch: Batch, satellite: Satellite, run: str) -> 
         **overruled,
         **_done_before([steps["satellite"]], run),
         **row_count(vault, batch, satellite.table),
-        **_statement(vault, satellite, loaded.verdict or NORMAL),
+        **_statement(vault, batch, satellite, loaded),
         **_timeline(vault, batch, satellite, loaded.verdict),
     }
 
 
-def _statement(vault: Vault, satellite: Satellite, branch: str) -> Metadata:
+def _statement(vault: Vault, batch: Batch, satellite: Satellite, loaded: Figures) -> Metadata:
     """The SQL that loaded the satellite; values are bound, so that it holds none."""
     source = vault.catalog.source(satellite.source)
-    template = f"load/satellite_{branch}"
-    sql = vault.warehouse.renderer.render(template, source=source, satellite=satellite).sql
+    found = replace(loaded, verdict=loaded.verdict or NORMAL)
+    statement = loading_statement(vault.warehouse, source, satellite, batch, found)
+    sql = statement.sql
     shown = sql if len(sql) <= STATEMENT_SHOWN else f"{sql[:STATEMENT_SHOWN]}\n-- and {len(sql) - STATEMENT_SHOWN} more"
-    return {"xts/statement": dg.MetadataValue.md(f"`sql/{template}.sql.j2`\n\n```sql\n{shown.strip()}\n```")}
+    return {"xts/statement": dg.MetadataValue.md(f"`sql/{statement.name}.sql.j2`\n\n```sql\n{shown.strip()}\n```")}
 
 
 def _timeline(vault: Vault, batch: Batch, satellite: Satellite, branch: str | None) -> Metadata:
