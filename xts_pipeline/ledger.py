@@ -63,7 +63,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a step found and wrote."""
+    """What a step found and wrote, and what it cost."""
 
     verdict: str | None = None  # normal or assisted, of a switch and of a satellite
     rows_read: int = 0
@@ -73,6 +73,13 @@ class Figures:
     corrected_rows: int = 0
     rows_inserted: int = 0
     rows_copied: int = 0
+    rows_scanned: int | None = None  # by its load statements; None where the engine does not say
+    milliseconds: int = 0
+
+    @property
+    def rows_written(self) -> int:
+        """Rows it wrote to a table of the vault."""
+        return self.rows_inserted + self.rows_copied
 
 
 @dataclass(frozen=True)

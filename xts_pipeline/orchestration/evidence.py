@@ -49,6 +49,7 @@ def of_switch(vault: Vault, batch: Batch, run: str) -> Metadata:
         **of_batch(batch),
         "xts/verdict": verdict,
         "xts/late_rows": sum(step.figures.late_rows for step in steps),
+        **_cost(steps),
         "xts/corrected_rows": sum(step.figures.corrected_rows for step in steps),
         **figures,
         **_done_before(steps, run),
@@ -62,6 +63,7 @@ def of_xts(vault: Vault, batch: Batch, table: str, run: str) -> Metadata:
         **of_batch(batch),
         "xts/inserted": sum(step.figures.rows_inserted for step in steps),
         "xts/violations": sum(step.figures.late_rows for step in steps),
+        **_cost(steps),
         **_done_before(steps, run),
         **row_count(vault, batch, table),
     }
@@ -85,11 +87,23 @@ def of_satellite(vault: Vault, batch: Batch, satellite: Satellite, run: str) -> 
         "xts/copied": loaded.rows_copied,
         "xts/violations": logged.late_rows,
         "xts/late_keys": logged.late_keys,
+        **_cost([steps["satellite"]]),
         **overruled,
         **_done_before([steps["satellite"]], run),
         **row_count(vault, batch, satellite.table),
         **_statement(vault, batch, satellite, loaded),
         **_timeline(vault, batch, satellite, loaded.verdict),
+    }
+
+
+def _cost(steps: Iterable[Step]) -> Metadata:
+    """What steps cost: milliseconds, rows scanned (where the engine says) and rows written."""
+    figures = [step.figures for step in steps]
+    scanned = [of.rows_scanned for of in figures if of.rows_scanned is not None]
+    return {
+        "xts/milliseconds": sum(of.milliseconds for of in figures),
+        **({"xts/rows_scanned": sum(scanned)} if scanned else {}),
+        "xts/rows_written": sum(of.rows_written for of in figures),
     }
 
 
@@ -117,6 +131,7 @@ def of_merge(vault: Vault, batch: Batch, kind: str, table: str, run: str) -> Met
     return {
         **of_batch(batch),
         "xts/inserted": sum(step.figures.rows_inserted for step in steps),
+        **_cost(steps),
         **_done_before(steps, run),
         **row_count(vault, batch, table),
     }
