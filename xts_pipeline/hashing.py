@@ -244,7 +244,7 @@ def _unpadded_text(array: pa.Array, business_key: bool) -> pa.Array:
         distinct = pc.dictionary_encode(texts.filter(foreign))
         ruled = pa.array([rule(text) for text in distinct.dictionary.to_pylist()], _LARGE)
         results = pc.replace_with_mask(results, foreign, ruled.take(distinct.indices))
-    return pc.ascii_rtrim(results, " ")
+    return pc.ascii_rtrim(results, " ") if _any_ends_with_blank(results) else results
 
 
 def _upper_nfc(text: str) -> str:
@@ -252,10 +252,28 @@ def _upper_nfc(text: str) -> str:
 
 
 def _non_ascii(texts: pa.Array) -> pa.Array:
+    """True where a text holds more than ASCII; whole columns that do not, which are most, are seen at once."""
+    if _bytes_of(texts).isascii():
+        return pa.repeat(pa.scalar(False), len(texts))
     return pc.fill_null(pc.invert(pc.string_is_ascii(texts)), False)
 
 
+def _bytes_of(texts: pa.Array) -> bytes:
+    """The UTF-8 of all texts of an array, one after the other."""
+    offsets, content = _offsets_and_content(texts)
+    return bytes(content[offsets[0] : offsets[-1]])
+
+
+def _any_ends_with_blank(texts: pa.Array) -> bool:
+    offsets, content = _offsets_and_content(texts)
+    filled = offsets[1:][offsets[1:] > offsets[:-1]]
+    return bool((np.frombuffer(content, np.uint8)[filled - 1] == ord(" ")).any()) if len(filled) else False
+
+
 def _escaped(texts: pa.Array) -> pa.Array:
+    whole = _bytes_of(texts)
+    if not any(special in whole for special in (b"\\", b"|", b"^")):
+        return texts
     special = pc.fill_null(pc.match_substring_regex(texts, r"[\\|^]"), False)
     if not pc.any(special).as_py():
         return texts
