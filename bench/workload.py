@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from xts_pipeline import Vault
 from xts_pipeline.warehouse import DuckDBWarehouse
+from xts_pipeline.warehouse.duckdb import bound_memory
 
 SQL = Path(__file__).parent / "sql"
 EPOCH = datetime(2024, 1, 1)
@@ -122,6 +123,7 @@ def _bound(text: str, values: Mapping[str, object]) -> dict[str, object]:
 def connect(path: Path, memory: str | None = None) -> duckdb.DuckDBPyConnection:
     """Open a vault's file as the pipeline does, except that nothing is checkpointed until it is asked for."""
     connection = duckdb.connect(str(path))
+    bound_memory(connection)
     connection.execute("set checkpoint_threshold = '1TB'")
     connection.execute("pragma disable_checkpoint_on_shutdown")
     if memory:
