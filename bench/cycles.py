@@ -49,6 +49,7 @@ def _scenario(figures: Figures) -> dict[str, Any]:
         "rows": figures.rows,
         "seconds": {name: figures.seconds(name) for name in contenders},
         "seconds_with_checkpoint": {name: figures.seconds(name, checkpointed=True) for name in contenders},
+        "processor_seconds": {name: figures.processor(name) for name in contenders},
         "times_the_floor": {name: figures.ratio(name) for name in contenders},
         "times_the_floor_with_checkpoint": {name: figures.ratio(name, checkpointed=True) for name in contenders},
     }
@@ -69,9 +70,7 @@ def measure(folder: Path, size: Size, repeats: int, slow_repeats: int) -> Cycles
     found = []
     for scenario in scenarios(size):
         slow = list(SLOW) if slow_repeats and scenario.name in COMPARED else []
-        figures = bench.measure(
-            scenario, ["nothing", "floor", "cycle", *slow], SLOW if slow_repeats == 1 else frozenset()
-        )
+        figures = bench.measure(scenario, ["nothing", "floor", "cycle", *slow], dict.fromkeys(SLOW, slow_repeats))
         found.append(figures)
         print(f"  {size.facts:,} facts, {_line(figures)}", file=sys.stderr, flush=True)
     peaks = {name: peak_memory(path, size, name) for name in COMPARED}

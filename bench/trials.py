@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,10 @@ class Figures:
             for trial in self.trials[contender]
         ]
 
+    def processor(self, contender: str) -> list[float]:
+        """The processor's seconds of each trial, all threads together, until the commit."""
+        return [trial.processor for trial in self.trials[contender]]
+
     def ratio(self, contender: str, to: str = "floor", checkpointed: bool = False) -> float:
         """The median of a contender's trials to the median of another's."""
         return median(self.seconds(contender, checkpointed)) / median(self.seconds(to, checkpointed))
@@ -55,14 +59,14 @@ class Bench:
     repeats: int
     memory: str | None = None
 
-    def measure(self, scenario: Scenario, contenders: list[str], once: frozenset[str] = frozenset()) -> Figures:
-        """Run every contender in turn, `repeats` times over; those of `once` a single time."""
+    def measure(self, scenario: Scenario, contenders: list[str], fewer: Mapping[str, int]) -> Figures:
+        """Run every contender in turn, `repeats` times over, or as often as `fewer` says."""
         figures = Figures(scenario.name)
         rows = delivery(self.size, scenario)
         restored = self._restored(scenario, rows, figures)
         for repeat in range(self.repeats):
             for contender in contenders:
-                if repeat and contender in once:
+                if repeat >= fewer.get(contender, self.repeats):
                     continue
                 with self.staged(scenario, rows, restored) as staged:
                     took = seconds(CONTENDERS[contender], staged)

@@ -152,6 +152,7 @@ def build_history(path: Path, size: Size) -> None:
             values |= {"day": number, "load_timestamp": loaded(number), "applied_timestamp": day(number)}
             execute(connection, "history_xts", values)
             execute(connection, "history_satellite", values)
+            execute(connection, "history_batch", values)
         execute(connection, "history_clock", values)
         connection.execute("checkpoint")
     building.rename(path)

@@ -37,6 +37,7 @@ CONTEXT: dict[str, Any] = {
     "tie_break": "share",
     "limit": 10,
     "one_row_a_key": False,
+    "recent_facts": False,
 }
 OF_ITS_OWN: dict[str, dict[str, Any]] = {
     "staged/contradictions": {"columns": ("share",)},
@@ -49,7 +50,7 @@ ONE_ROW_A_KEY = ["load/satellite_assisted", "load/satellite_normal", "load/xts"]
 
 def rendered(name: str, dialect: str) -> str:
     name, _, one_row_a_key = name.partition(", ")
-    changed = {"one_row_a_key": True} if one_row_a_key else {}
+    changed = {"one_row_a_key": True, "recent_facts": True} if one_row_a_key else {}
     return Renderer(dialect).render(name, **{**CONTEXT, **OF_ITS_OWN.get(name, {}), **changed}).sql
 
 

@@ -14,7 +14,7 @@ from xts_pipeline.templates import Renderer, Statement, template_names
 from xts_pipeline.views import as_of_context, business_keys_of, corrected_context
 
 TIES_SHOWN = 10
-IN_GENERAL = {"one_row_a_key": False}  # a batch may state a key more than once
+IN_GENERAL = {"one_row_a_key": False, "recent_facts": False}  # what holds for any batch
 SILENT_BATCHES = 3  # as a source's freshness has it when it declares nothing else
 
 

@@ -13,15 +13,16 @@ from xts_pipeline.warehouse import Transaction, Warehouse
 
 
 def loading_statement(
-    warehouse: Warehouse, source: SourceModel, satellite: Satellite, batch: Batch, found: Figures
+    warehouse: Warehouse, source: SourceModel, satellite: Satellite, batch: Batch, found: Figures, recent: bool = False
 ) -> Statement:
-    """The statement that loads a satellite, by the verdict and the counts that were found of the batch."""
-    return warehouse.renderer.render(
-        f"load/satellite_{found.verdict}",
-        source=source,
-        satellite=satellite,
-        one_row_a_key=one_row_a_key(batch, found),
-    )
+    """The statement that loads a satellite, by the verdict and the counts that were found of the batch.
+
+    `recent`: a normal load looks for a key's newest state among the recent facts first.
+    """
+    context = {"source": source, "satellite": satellite, "one_row_a_key": one_row_a_key(batch, found)}
+    if found.verdict == NORMAL:
+        context["recent_facts"] = recent
+    return warehouse.renderer.render(f"load/satellite_{found.verdict}", **context)
 
 
 def load_satellite(
@@ -43,7 +44,10 @@ def load_satellite(
         assisted = step.xts_assisted and ASSISTED in {verdict, judged.verdict}
         found = replace(judged, verdict=ASSISTED if assisted else NORMAL)
         values = {**batch.values(), "record_target": satellite.record_target}
-        transaction.run(loading_statement(warehouse, source, satellite, batch, found), values)
+        if step.xts_assisted and not assisted:
+            values |= transaction.rows(warehouse.renderer.render("control/recent_batch"), values)[0]
+        recent = values.get("recent_from") is not None
+        transaction.run(loading_statement(warehouse, source, satellite, batch, found, recent), values)
         counted = warehouse.renderer.render("load/satellite_counts", satellite=satellite)
         (counts,) = transaction.rows(counted, values)
         return replace(
