@@ -28,10 +28,19 @@ HERE = Path(__file__).parent
 @click.option("--full", is_flag=True, help="20 and 200 million XTS rows; needs 40 GB of disk and an hour.")
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Measure these alone; may be repeated.")
 @click.option("--history", type=int, help="Measure cycles on this history alone, 1 the smaller, 2 the larger.")
+@click.option("--scenario", "chosen", multiple=True, help="Measure cycles in these scenarios alone; may be repeated.")
 @click.option("--repeats", type=int, default=5, show_default=True)
 @click.option("--work", type=click.Path(file_okay=False, path_type=Path), default=HERE / "work", show_default=True)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=HERE / "results", show_default=True)
-def main(full: bool, parts: tuple[str, ...], history: int | None, repeats: int, work: Path, out: Path) -> None:
+def main(
+    full: bool,
+    parts: tuple[str, ...],
+    history: int | None,
+    chosen: tuple[str, ...],
+    repeats: int,
+    work: Path,
+    out: Path,
+) -> None:
     """Measure what a load cycle costs. Histories are kept in the work folder and taken again."""
     work.mkdir(parents=True, exist_ok=True)
     out.mkdir(parents=True, exist_ok=True)
@@ -42,7 +51,11 @@ def main(full: bool, parts: tuple[str, ...], history: int | None, repeats: int, 
     verify(TINY)
     for part in parts or PARTS:
         print(f"measuring {part} ...", file=sys.stderr, flush=True)
-        _measure(part, results, FULL if full else SMALL, full, history, repeats, work)
+        sizes = FULL if full else SMALL
+        if part == "cycles":
+            _measure_cycles(results, sizes, history, frozenset(chosen), repeats, work)
+        else:
+            _measure(part, results, sizes, full, repeats, work)
         kept.write_text(json.dumps(results, indent=1) + "\n")
     show(results)
     if environment.PYTHON.exists() and results.get("cycles"):
@@ -50,18 +63,21 @@ def main(full: bool, parts: tuple[str, ...], history: int | None, repeats: int, 
     print(f"written to {kept.parent}", file=sys.stderr)
 
 
-def _measure(
-    part: str, results: Results, sizes: list[Size], full: bool, history: int | None, repeats: int, work: Path
+def _measure_cycles(
+    results: Results, sizes: list[Size], history: int | None, chosen: frozenset[str], repeats: int, work: Path
 ) -> None:
-    """Measure one part into the results."""
-    if part == "cycles":
-        known = {each["facts"]: each for each in results.get("cycles", [])}
-        for number, size in enumerate(sizes, start=1):
-            if history in {None, number}:
-                slow = 0 if size.facts > 100_000_000 else 3
-                known[size.facts] = cycles.measure(work, size, repeats, slow).as_json()
-        results["cycles"] = [known[facts] for facts in sorted(known)]
-    elif part == "staging":
+    """Measure cycles into the results; histories that are not measured now keep what they have there."""
+    known = {each["facts"]: each for each in results.get("cycles", [])}
+    for number, size in enumerate(sizes, start=1):
+        if history in {None, number}:
+            slow = 0 if size.facts > 100_000_000 else 1 if size.facts > 10_000_000 else 3
+            known[size.facts] = cycles.measure(work, size, repeats, slow, chosen).as_json()
+    results["cycles"] = [known[facts] for facts in sorted(known)]
+
+
+def _measure(part: str, results: Results, sizes: list[Size], full: bool, repeats: int, work: Path) -> None:
+    """Measure another part into the results."""
+    if part == "staging":
         results["staging"] = stagings.measure(work, 5_000_000 if full else 500_000, repeats)
     elif part == "dagster":
         measured = orchestrated.measure(365 if full else 30, 20, repeats)

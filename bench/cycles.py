@@ -50,6 +50,7 @@ def _scenario(figures: Figures) -> dict[str, Any]:
         "seconds": {name: figures.seconds(name) for name in contenders},
         "seconds_with_checkpoint": {name: figures.seconds(name, checkpointed=True) for name in contenders},
         "processor_seconds": {name: figures.processor(name) for name in contenders},
+        "times_the_floor_processor": {name: figures.processor_ratio(name) for name in contenders},
         "times_the_floor": {name: figures.ratio(name) for name in contenders},
         "times_the_floor_with_checkpoint": {name: figures.ratio(name, checkpointed=True) for name in contenders},
     }
@@ -63,12 +64,12 @@ def history(folder: Path, size: Size) -> Path:
     return path
 
 
-def measure(folder: Path, size: Size, repeats: int, slow_repeats: int) -> Cycles:
-    """Every scenario on one history; the slow contenders `slow_repeats` times, and none at 0."""
+def measure(folder: Path, size: Size, repeats: int, slow_repeats: int, chosen: frozenset[str] = frozenset()) -> Cycles:
+    """The chosen scenarios, or all, on one history; the slow contenders `slow_repeats` times, and none at 0."""
     path = history(folder, size)
     bench = Bench(path, size, repeats)
     found = []
-    for scenario in scenarios(size):
+    for scenario in [each for each in scenarios(size) if not chosen or each.name in chosen]:
         slow = list(SLOW) if slow_repeats and scenario.name in COMPARED else []
         figures = bench.measure(scenario, ["nothing", "floor", "cycle", *slow], dict.fromkeys(SLOW, slow_repeats))
         found.append(figures)

@@ -45,6 +45,10 @@ class Figures:
         """The processor's seconds of each trial, all threads together, until the commit."""
         return [trial.processor for trial in self.trials[contender]]
 
+    def processor_ratio(self, contender: str, to: str = "floor") -> float:
+        """The same of the processor's seconds."""
+        return median(self.processor(contender)) / median(self.processor(to))
+
     def ratio(self, contender: str, to: str = "floor", checkpointed: bool = False) -> float:
         """The median of a contender's trials to the median of another's."""
         return median(self.seconds(contender, checkpointed)) / median(self.seconds(to, checkpointed))
