@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-e2e test-browser pictures ui lint types lock clean
+.PHONY: help run test test-long test-e2e test-browser pictures bench bench-lock ui lint types lock clean
 
 help: ## Show this help
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -35,6 +35,18 @@ test-browser: $(INSTALLED) ## Look at Dagster's pages in a headless browser (nee
 
 pictures: $(INSTALLED) ## Take the pictures of docs/pictures anew, from the browser tests
 	XTS_PICTURES=docs/pictures $(BIN)/python -m pytest -m browser
+
+bench: $(INSTALLED) bench/.venv/installed ## Measure what a load cycle costs; FULL=1 for 20 and 200 million XTS rows
+	$(BIN)/python -m bench $(if $(FULL),--full)
+
+bench/.venv/installed: bench/requirements.txt
+	$(PYTHON) -m venv bench/.venv
+	bench/.venv/bin/pip install -qq -r bench/requirements.txt
+	@touch $@
+
+bench-lock: ## Solve what the bench compares with anew (needs uv)
+	uv pip compile bench/requirements.in --python-version 3.11 --no-emit-index-url --no-header \
+		--output-file bench/requirements.txt
 
 ui: $(INSTALLED) $(DAGSTER_HOME)/dagster.yaml ## Open Dagster on http://localhost:3000
 	$(BIN)/dagster dev -w workspace.yaml

@@ -63,7 +63,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a step found and wrote."""
+    """What a step found and wrote, and what it cost."""
 
     verdict: str | None = None  # normal or assisted, of a switch and of a satellite
     rows_read: int = 0
@@ -73,6 +73,13 @@ class Figures:
     corrected_rows: int = 0
     rows_inserted: int = 0
     rows_copied: int = 0
+    rows_scanned: int | None = None  # by its load statements; None where the engine does not say
+    milliseconds: int = 0
+
+    @property
+    def rows_written(self) -> int:
+        """Rows it wrote to a table of the vault."""
+        return self.rows_inserted + self.rows_copied
 
 
 @dataclass(frozen=True)
@@ -169,11 +176,37 @@ def newest_batch(warehouse: Warehouse, source: str, partition: str) -> Batch:
     with warehouse.transaction() as transaction:
         found = batches_of_partition(transaction, warehouse, source, partition)
     if not found:
-        raise NotStagedError(
-            f"source {source} has no batch for partition {partition!r}: materialize the asset staged/{source} "
-            "for this partition first"
-        )
+        raise _not_staged(source, partition)
     return found[0]
+
+
+def newest_batches(warehouse: Warehouse, source: str, partitions: Iterable[str]) -> list[Batch]:
+    """The newest batch of each partition, read at once; NotStagedError as of `newest_batch`."""
+    wanted = list(partitions)
+    if len(wanted) == 1:
+        return [newest_batch(warehouse, source, wanted[0])]
+    newest: dict[str, Batch] = {}
+    for batch in all_batches(warehouse):
+        if batch.source == source and batch.status != "abandoned":
+            newest.setdefault(batch.partition_key, batch)
+    for partition in wanted:
+        if partition not in newest:
+            raise _not_staged(source, partition)
+    return [newest[partition] for partition in wanted]
+
+
+def batches_by_id(warehouse: Warehouse, batch_ids: Iterable[str]) -> list[Batch]:
+    """Batches in the order of their ids as given, read at once; NotStagedError as of `batch_by_id`."""
+    wanted = list(batch_ids)
+    known = {batch.batch_id: batch for batch in all_batches(warehouse)} if len(wanted) > 1 else {}
+    return [known.get(batch_id) or batch_by_id(warehouse, batch_id) for batch_id in wanted]
+
+
+def _not_staged(source: str, partition: str) -> NotStagedError:
+    return NotStagedError(
+        f"source {source} has no batch for partition {partition!r}: materialize the asset staged/{source} "
+        "for this partition first"
+    )
 
 
 def older_open_batches(warehouse: Warehouse, batch: Batch, own: Iterable[str] = ()) -> list[Batch]:

@@ -36,6 +36,8 @@ CONTEXT: dict[str, Any] = {
     "columns": (("share", ColumnType("integer")),),
     "tie_break": "share",
     "limit": 10,
+    "one_row_a_key": False,
+    "recent_facts": False,
 }
 OF_ITS_OWN: dict[str, dict[str, Any]] = {
     "staged/contradictions": {"columns": ("share",)},
@@ -43,11 +45,17 @@ OF_ITS_OWN: dict[str, dict[str, Any]] = {
 }
 
 
+ONE_ROW_A_KEY = ["load/satellite_assisted", "load/satellite_normal", "load/xts"]
+
+
 def rendered(name: str, dialect: str) -> str:
-    return Renderer(dialect).render(name, **{**CONTEXT, **OF_ITS_OWN.get(name, {})}).sql
+    name, _, one_row_a_key = name.partition(", ")
+    changed = {"one_row_a_key": True, "recent_facts": True} if one_row_a_key else {}
+    return Renderer(dialect).render(name, **{**CONTEXT, **OF_ITS_OWN.get(name, {}), **changed}).sql
 
 
 STATEMENTS = [name for name in template_names() if not name.startswith(("check/", "monitor/"))]
+STATEMENTS += [f"{name}, one row a key" for name in ONE_ROW_A_KEY]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from xts_pipeline.cli.explain import costs, print_costs
 from xts_pipeline.cli.options import Settings, timestamp, vault_options
 from xts_pipeline.cli.output import console, print_json, print_table, say, shown
 from xts_pipeline.vault import LoadResult
@@ -24,9 +27,15 @@ from xts_pipeline.vault import LoadResult
     metavar="TS",
     help="For migration: the stamp to give, later than every one before (UTC).",
 )
+@click.option("--explain", is_flag=True, help="Show what each step cost: time, rows scanned, rows written.")
 @vault_options
 def load(
-    settings: Settings, source: str, path: Path | None, partition: str | None, load_timestamp: datetime | None
+    settings: Settings,
+    source: str,
+    path: Path | None,
+    partition: str | None,
+    load_timestamp: datetime | None,
+    explain: bool,
 ) -> None:
     """Load one delivery of SOURCE: the file PATH, or what the source declares as its delivery.
 
@@ -35,11 +44,16 @@ def load(
     """
     settings.source(source)
     with settings.vault() as vault, _progress(source) as progress:
+        began = time.perf_counter()
         result = vault.load(source, path, partition, load_timestamp, progress=progress)
+        took = time.perf_counter() - began
+        steps = costs(vault, result, took) if explain else []
     if settings.as_json:
-        print_json(result)
+        print_json({**dataclasses.asdict(result), "steps": steps} if explain else result)
         return
     _print(result)
+    if explain:
+        print_costs(steps, replayed=result.replayed)
 
 
 @contextmanager

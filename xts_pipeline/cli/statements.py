@@ -14,6 +14,7 @@ from xts_pipeline.templates import Renderer, Statement, template_names
 from xts_pipeline.views import as_of_context, business_keys_of, corrected_context
 
 TIES_SHOWN = 10
+IN_GENERAL = {"one_row_a_key": False, "recent_facts": False}  # what holds for any batch
 SILENT_BATCHES = 3  # as a source's freshness has it when it declares nothing else
 
 
@@ -119,11 +120,14 @@ def _load(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satelli
         yield Entry("load/switch" if of.xts_assisted else "load/switch_standard", of.table, _of(source, of))
     for of in satellites:
         if of.xts_assisted:
-            for name in ("load/xts_seed", "load/xts", "load/xts_counts"):
-                yield Entry(name, of.table, _of(source, of))
+            yield Entry("load/xts_seed", of.table, _of(source, of))
+            yield Entry("load/xts", of.table, _of(source, of) | IN_GENERAL)
+            yield Entry("load/xts_counts", of.table, _of(source, of))
     for of in satellites:
+        if of.xts_assisted:
+            yield Entry("load/later_facts", of.table, _of(source, of))
         for branch in ("normal", "assisted") if of.xts_assisted else ("normal",):
-            yield Entry(f"load/satellite_{branch}", of.table, _of(source, of))
+            yield Entry(f"load/satellite_{branch}", of.table, _of(source, of) | IN_GENERAL)
         yield Entry("load/satellite_counts", of.table, _of(source, of))
     for on in keyed:
         if isinstance(on, Hub):

@@ -3,7 +3,7 @@
 from xts_pipeline.cycle.batch import finish_batch, run_cycle
 from xts_pipeline.cycle.hub import merge_hub
 from xts_pipeline.cycle.link import merge_link
-from xts_pipeline.cycle.satellite import load_satellite
+from xts_pipeline.cycle.satellite import load_satellite, loading_statement
 from xts_pipeline.cycle.step import StepResult
 from xts_pipeline.cycle.switch import ASSISTED, NORMAL, switch
 from xts_pipeline.cycle.xts import insert_xts
@@ -15,6 +15,7 @@ __all__ = [
     "finish_batch",
     "insert_xts",
     "load_satellite",
+    "loading_statement",
     "merge_hub",
     "merge_link",
     "run_cycle",

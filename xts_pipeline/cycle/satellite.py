@@ -5,10 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xts_pipeline.cycle.step import StepResult, run_step
-from xts_pipeline.cycle.switch import ASSISTED, NORMAL, judge
+from xts_pipeline.cycle.switch import ASSISTED, NORMAL, judge_again, one_row_a_key
 from xts_pipeline.ledger import Batch, Figures, Step, step_name
 from xts_pipeline.metadata import Satellite, SourceModel
+from xts_pipeline.templates import Statement
 from xts_pipeline.warehouse import Transaction, Warehouse
+
+
+def loading_statement(
+    warehouse: Warehouse, source: SourceModel, satellite: Satellite, batch: Batch, found: Figures, recent: bool = False
+) -> Statement:
+    """The statement that loads a satellite, by the verdict and the counts that were found of the batch.
+
+    `recent`: a normal load looks for a key's newest state among the recent facts first.
+    """
+    context = {"source": source, "satellite": satellite, "one_row_a_key": one_row_a_key(batch, found)}
+    if found.verdict == NORMAL:
+        context["recent_facts"] = recent
+    return warehouse.renderer.render(f"load/satellite_{found.verdict}", **context)
 
 
 def load_satellite(
@@ -26,16 +40,18 @@ def load_satellite(
     """
 
     def work(transaction: Transaction, step: Step) -> Figures:
-        judged = judge(transaction, warehouse, source, satellite, batch, step)
+        judged = judge_again(transaction, warehouse, source, satellite, batch, step, verdict)
         assisted = step.xts_assisted and ASSISTED in {verdict, judged.verdict}
-        render = warehouse.renderer.render
-        template = "load/satellite_assisted" if assisted else "load/satellite_normal"
+        found = replace(judged, verdict=ASSISTED if assisted else NORMAL)
         values = {**batch.values(), "record_target": satellite.record_target}
-        transaction.run(render(template, source=source, satellite=satellite), values)
-        (counts,) = transaction.rows(render("load/satellite_counts", satellite=satellite), values)
+        if step.xts_assisted and not assisted:
+            values |= transaction.rows(warehouse.renderer.render("control/recent_batch"), values)[0]
+        recent = values.get("recent_from") is not None
+        transaction.run(loading_statement(warehouse, source, satellite, batch, found, recent), values)
+        counted = warehouse.renderer.render("load/satellite_counts", satellite=satellite)
+        (counts,) = transaction.rows(counted, values)
         return replace(
-            judged,
-            verdict=ASSISTED if assisted else NORMAL,
+            found,
             rows_inserted=int(counts["rows_inserted"]),
             rows_copied=int(counts["rows_copied"]),
         )

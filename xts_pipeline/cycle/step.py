@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xts_pipeline.errors import BatchStateError, IntegrityError
@@ -38,6 +39,7 @@ def run_step(
     values: dict[str, object] = {**batch.values(), "step": name, "xts_step": step_name("xts", subject)}
 
     def once(transaction: Transaction) -> StepResult:
+        begun = time.perf_counter()
         values["now"] = utc_now()
         transaction.run(render("control/mark_step"), values)
         step = _checked_step(transaction, warehouse, batch, shape, values)
@@ -45,7 +47,11 @@ def run_step(
             return StepResult(batch, step, step.figures, already_done=True)
         if kind != "switch":  # which reads alone
             transaction.run(render("control/mark_target"), {**values, "target_table": step.target_table})
-        figures = work(transaction, step)
+        figures = replace(
+            work(transaction, step),
+            rows_scanned=transaction.rows_scanned,
+            milliseconds=round(1000 * (time.perf_counter() - begun)),
+        )
         transaction.run(render("control/record_step"), {**values, **vars(figures), "recorded_by": run})
         return StepResult(batch, step, figures, already_done=False)
 

@@ -7,7 +7,7 @@ an existing point whose winning hashdiff is another.
 from __future__ import annotations
 
 from xts_pipeline.cycle.step import StepResult, run_step
-from xts_pipeline.ledger import Batch, Figures, Step, step_name
+from xts_pipeline.ledger import Batch, Figures, Step, step_name, steps_of
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.warehouse import Transaction, Warehouse
 
@@ -29,6 +29,46 @@ def judge(
     found = {name: int(value) for name, value in row.items()}
     out_of_sequence = step.xts_assisted and (found["late_rows"] or found["corrected_rows"])
     return Figures(verdict=ASSISTED if out_of_sequence else NORMAL, **found)
+
+
+def recorded(transaction: Transaction, warehouse: Warehouse, batch: Batch, satellite: Satellite) -> Figures | None:
+    """What the SWITCH of a satellite found, as the ledger has it; None while it is not recorded."""
+    name = step_name("switch", satellite.name)
+    return next(
+        (step.figures for step in steps_of(transaction, warehouse, batch) if step.step == name and step.is_done), None
+    )
+
+
+def judge_again(
+    transaction: Transaction,
+    warehouse: Warehouse,
+    source: SourceModel,
+    satellite: Satellite,
+    batch: Batch,
+    step: Step,
+    verdict: str,
+) -> Figures:
+    """What the SWITCH says in the transaction of a load, for which all older facts are in the XTS.
+
+    What it found before holds still where the load is assisted anyway, or no fact stands where one could be in its way.
+    """
+    asked = recorded(transaction, warehouse, batch, satellite) if step.xts_assisted else None
+    if asked is not None and ASSISTED in {verdict, asked.verdict}:
+        return asked
+    if asked is not None and not _later_facts(transaction, warehouse, satellite, batch):
+        return asked
+    return judge(transaction, warehouse, source, satellite, batch, step)
+
+
+def _later_facts(transaction: Transaction, warehouse: Warehouse, satellite: Satellite, batch: Batch) -> bool:
+    statement = warehouse.renderer.render("load/later_facts", satellite=satellite)
+    (row,) = transaction.rows(statement, {**batch.values(), "record_target": satellite.record_target})
+    return bool(row["later_facts"])
+
+
+def one_row_a_key(batch: Batch, found: Figures) -> bool:
+    """Whether the SWITCH counted as many keys as the batch has rows: no key is staged twice, and no row overruled."""
+    return found.keys_read == batch.rows_staged
 
 
 def switch(

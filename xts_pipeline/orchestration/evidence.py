@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
 
-from xts_pipeline.cycle import ASSISTED, NORMAL
-from xts_pipeline.ledger import Batch, Step, read_steps
+from xts_pipeline.cycle import ASSISTED, NORMAL, loading_statement
+from xts_pipeline.ledger import Batch, Figures, Step, read_steps
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.orchestration.correction import corrected_timeline
 from xts_pipeline.orchestration.nodes import SourceNodes
@@ -48,6 +49,7 @@ def of_switch(vault: Vault, batch: Batch, run: str) -> Metadata:
         **of_batch(batch),
         "xts/verdict": verdict,
         "xts/late_rows": sum(step.figures.late_rows for step in steps),
+        **_cost(steps),
         "xts/corrected_rows": sum(step.figures.corrected_rows for step in steps),
         **figures,
         **_done_before(steps, run),
@@ -61,6 +63,7 @@ def of_xts(vault: Vault, batch: Batch, table: str, run: str) -> Metadata:
         **of_batch(batch),
         "xts/inserted": sum(step.figures.rows_inserted for step in steps),
         "xts/violations": sum(step.figures.late_rows for step in steps),
+        **_cost(steps),
         **_done_before(steps, run),
         **row_count(vault, batch, table),
     }
@@ -84,21 +87,34 @@ def of_satellite(vault: Vault, batch: Batch, satellite: Satellite, run: str) -> 
         "xts/copied": loaded.rows_copied,
         "xts/violations": logged.late_rows,
         "xts/late_keys": logged.late_keys,
+        **_cost([steps["satellite"]]),
         **overruled,
         **_done_before([steps["satellite"]], run),
         **row_count(vault, batch, satellite.table),
-        **_statement(vault, satellite, loaded.verdict or NORMAL),
+        **_statement(vault, batch, satellite, loaded),
         **_timeline(vault, batch, satellite, loaded.verdict),
     }
 
 
-def _statement(vault: Vault, satellite: Satellite, branch: str) -> Metadata:
+def _cost(steps: Iterable[Step]) -> Metadata:
+    """What steps cost: milliseconds, rows scanned (where the engine says) and rows written."""
+    figures = [step.figures for step in steps]
+    scanned = [of.rows_scanned for of in figures if of.rows_scanned is not None]
+    return {
+        "xts/milliseconds": sum(of.milliseconds for of in figures),
+        **({"xts/rows_scanned": sum(scanned)} if scanned else {}),
+        "xts/rows_written": sum(of.rows_written for of in figures),
+    }
+
+
+def _statement(vault: Vault, batch: Batch, satellite: Satellite, loaded: Figures) -> Metadata:
     """The SQL that loaded the satellite; values are bound, so that it holds none."""
     source = vault.catalog.source(satellite.source)
-    template = f"load/satellite_{branch}"
-    sql = vault.warehouse.renderer.render(template, source=source, satellite=satellite).sql
+    found = replace(loaded, verdict=loaded.verdict or NORMAL)
+    statement = loading_statement(vault.warehouse, source, satellite, batch, found)
+    sql = statement.sql
     shown = sql if len(sql) <= STATEMENT_SHOWN else f"{sql[:STATEMENT_SHOWN]}\n-- and {len(sql) - STATEMENT_SHOWN} more"
-    return {"xts/statement": dg.MetadataValue.md(f"`sql/{template}.sql.j2`\n\n```sql\n{shown.strip()}\n```")}
+    return {"xts/statement": dg.MetadataValue.md(f"`sql/{statement.name}.sql.j2`\n\n```sql\n{shown.strip()}\n```")}
 
 
 def _timeline(vault: Vault, batch: Batch, satellite: Satellite, branch: str | None) -> Metadata:
@@ -115,6 +131,7 @@ def of_merge(vault: Vault, batch: Batch, kind: str, table: str, run: str) -> Met
     return {
         **of_batch(batch),
         "xts/inserted": sum(step.figures.rows_inserted for step in steps),
+        **_cost(steps),
         **_done_before(steps, run),
         **row_count(vault, batch, table),
     }

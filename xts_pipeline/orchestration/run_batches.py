@@ -12,7 +12,7 @@ from dagster._core.storage.tags import (
 )
 
 from xts_pipeline.cycle import finish_batch
-from xts_pipeline.ledger import Batch, batch_by_id, newest_batch, older_open_batches
+from xts_pipeline.ledger import Batch, batches_by_id, newest_batches, older_open_batches
 from xts_pipeline.metadata import SourceModel
 from xts_pipeline.vault import Vault
 
@@ -28,13 +28,13 @@ def root_run(run: dg.DagsterRun) -> str:
 
 def batches_of_partitions(vault: Vault, source: SourceModel, partitions: Iterable[str]) -> list[Batch]:
     """The newest batch of each partition, oldest stamp first; NotStagedError names the staging asset."""
-    batches = [newest_batch(vault.warehouse, source.name, partition) for partition in sorted(partitions)]
+    batches = newest_batches(vault.warehouse, source.name, sorted(partitions))
     return sorted(batches, key=lambda batch: batch.load_timestamp)
 
 
 def batches_of(vault: Vault, verdicts: Verdicts) -> list[Batch]:
     """The batches the SWITCH was asked for, oldest stamp first."""
-    return [batch_by_id(vault.warehouse, batch_id) for batch_id in verdicts]
+    return batches_by_id(vault.warehouse, verdicts)
 
 
 def finish_older(vault: Vault, source: SourceModel, own: Sequence[Batch], run: str) -> list[Batch]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
@@ -128,6 +129,8 @@ class _Staging:
     faults: Faults = field(default_factory=Faults)
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
     rows_rejected: int = 0
+    appender: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
+    appending: Future[None] | None = None
 
     @property
     def quarantines(self) -> bool:
@@ -139,7 +142,9 @@ class _Staging:
         chunks = self.delivery.chunks()
         try:
             undeclared = self._read(chunks, partition)
+            self._appended()
         finally:
+            self.appender.shutdown()
             if isinstance(chunks, Generator):
                 chunks.close()  # a query's connection is let go of here, and not whenever memory is swept
         if self.faults and not self.quarantines:
@@ -212,9 +217,17 @@ class _Staging:
             self._build_tables({column: types[column] for column in self.source.staged_columns})
 
     def _append(self, staged: pa.Table) -> None:
+        """Append rows while the next chunk is read and hashed; whoever uses the transaction waits for it first."""
         if staged.num_rows:
+            self._appended()
+            self.appending = self.appender.submit(self.transaction.append, "staged", self.source.rows_table, staged)
             self.fingerprint.add(self.source, staged)
-            self.transaction.append("staged", self.source.rows_table, staged)
+
+    def _appended(self) -> None:
+        """Wait until the rows are appended; raises what went wrong."""
+        if self.appending is not None:
+            appending, self.appending = self.appending, None
+            appending.result()
 
     def _take_faults(self, chunk: Chunk, faults: tuple[Fault, ...]) -> None:
         self.faults.add(faults)
@@ -225,6 +238,7 @@ class _Staging:
         for row in rows:
             self.fingerprint.add_rejected(row.row_json)
         self.rows_rejected += len(rows)
+        self._appended()
         table = pa.table(
             {
                 "batch_id": [self.batch_id] * len(rows),

@@ -25,6 +25,11 @@ LONGEST_PAUSE = 2.0
 class Transaction(Protocol):
     """One open transaction. Values are bound by the names the statement asks for; others are left aside."""
 
+    @property
+    def rows_scanned(self) -> int | None:
+        """The rows that the load statements of this transaction scanned so far; None when the engine does not say."""
+        ...
+
     def run(self, statement: Statement, values: Mapping[str, object]) -> None:
         """Run a statement for its effect."""
         ...

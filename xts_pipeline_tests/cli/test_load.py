@@ -106,3 +106,16 @@ def test_sources_are_found_in_the_working_folder(project: Project, monkeypatch: 
     monkeypatch.delenv("XTS_SOURCES")  # type: ignore[attr-defined]
     assert project.json("status")["sources"][0]["source"] == "crm"
     assert project.xts("status", "--sources", str(project.folder / "xts_pipeline" / "defs" / "mart")).exit_code == 2
+
+
+def test_a_load_explains_what_each_step_cost(project: Project) -> None:
+    path = project.deliver("01", (1, "Bern"), (2, "Chur"))
+    steps = project.json("load", "crm", path, "--partition", "2026-01-01", "--explain")["steps"]
+    assert [step["step"] for step in steps[:2]] == ["staging and commits", "switch:sat_city"]
+    written = {step["step"]: step["rows_written"] for step in steps}
+    assert (written["staging and commits"], written["xts:sat_city"], written["satellite:sat_city"]) == (2, 2, 2)
+    assert all(step["milliseconds"] >= 0 for step in steps)
+    assert {step["step"]: step["rows_scanned"] for step in steps}["xts:sat_city"] >= 2
+    again = project.xts("load", "crm", path, "--partition", "2026-01-01", "--explain").stdout
+    assert "what the steps cost when they were done" in again
+    assert "rows scanned" in again

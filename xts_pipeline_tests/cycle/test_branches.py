@@ -47,7 +47,7 @@ def test_normal_load_equals_assisted_load_on_in_sequence_batches(seed: int) -> N
                     assert loaded.figures.verdict == forced
                 list(finish_batch(vault.warehouse, source, batch))
             h.assert_right(vault, histories)
-            stored.append(h.satellite_rows(vault, "sat_city"))
+            stored.append({key: sorted(rows) for key, rows in h.satellite_rows(vault, "sat_city").items()})
     assert stored[0] == stored[1]
 
 
@@ -123,3 +123,27 @@ def test_a_range_of_batches_may_be_done_step_by_step(seed: int) -> None:
         for batch in batches:
             list(finish_batch(vault.warehouse, source, batch))
         h.assert_right(vault, histories)
+
+
+def test_a_normal_load_finds_the_newest_state_whether_the_key_was_there_lately_or_long_ago() -> None:
+    """Keys of the front batch are found among its facts, others by their satellite rows, and new ones nowhere."""
+    columns = ["customer_id", "applied", "city", "name"]
+
+    def rows(day: int, **cities: str) -> pd.DataFrame:
+        return pd.DataFrame([(key, h.day(day), city, "N") for key, city in cities.items()], columns=columns)
+
+    with h.new_vault() as vault:
+        vault.load("crm", rows(1, gone="A", back="A", there="A"))
+        vault.load("crm", rows(2, there="B"))
+        result = vault.load("crm", rows(3, gone="A", back="B", there="B", new="A")).satellites["sat_city"]
+        assert (result.branch, result.rows_read, result.inserted) == ("normal", 4, 2)
+        written = {
+            key: [(row.applied, row.state) for row in sorted(stored)]
+            for key, stored in h.satellite_rows(vault, "sat_city").items()
+        }
+        assert written == {
+            "gone": [(1, "A")],
+            "back": [(1, "A"), (3, "B")],
+            "there": [(1, "A"), (2, "B")],
+            "new": [(3, "A")],
+        }

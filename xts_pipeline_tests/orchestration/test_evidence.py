@@ -56,6 +56,16 @@ def test_the_statement_that_ran_is_that_of_the_branch(project: Project) -> None:
     assert "BRISBANE" not in assisted
 
 
+def test_every_table_says_what_its_steps_cost(project: Project) -> None:
+    project.declare(CASE, **FOUR)
+    result = project.run("case", "d2")
+    for asset in ("case/xts_switch", "case/sat_xt_hub_customer", "sat_case_city", "case/hub_customer"):
+        told = metadata_of(result, asset)
+        assert told["xts/milliseconds"] >= 0, asset
+        assert told["xts/rows_scanned"] >= 1, asset
+        assert told["xts/rows_written"] == told.get("xts/inserted", 0) + told.get("xts/copied", 0), asset
+
+
 def test_a_long_statement_is_cut(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "STATEMENT_SHOWN", 100)
     project.declare(CASE, **FOUR)

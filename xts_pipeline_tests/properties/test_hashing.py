@@ -8,10 +8,11 @@ import unicodedata
 from decimal import Decimal
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xts_pipeline.hashing import hash_key, hashdiff, joined_text, unassigned
+from xts_pipeline.hashing import _MANY, Algorithm, digest, hash_key, hashdiff, joined_text, unassigned
 from xts_pipeline_tests.test_hashing import text
 
 TEXTS = st.one_of(
@@ -82,3 +83,22 @@ def test_decimals_equal_pythons_fixed_notation(values: list[Decimal | None]) -> 
 def test_timestamps_equal_isoformat(values: list[dt.datetime | None]) -> None:
     expected = [None if value is None else value.isoformat(timespec="microseconds") for value in values]
     assert text(values, pa.timestamp("us")) == expected
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha1"])
+@given(st.lists(st.text(max_size=20), min_size=1, max_size=20), st.integers(0, 3))
+def test_many_digests_are_those_of_hashlib_byte_for_byte(algorithm: Algorithm, texts: list[str], skipped: int) -> None:
+    """Any text, NUL and beyond the BMP included; in the order of the texts, from wherever the array begins."""
+    many = (texts * (_MANY // len(texts) + 2))[: _MANY + 2 + skipped]
+    expected = [hashlib.new(algorithm, text.encode()).digest() for text in many[skipped:]]
+    assert digest(pa.array(many, pa.large_string())[skipped:], algorithm).to_pylist() == expected
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha1"])
+def test_very_many_digests_come_in_the_order_of_their_texts(algorithm: Algorithm) -> None:
+    """More than one thread takes at a time, so that an order that is not kept shows."""
+    texts = [f"{number}|é" for number in range(300_000)]
+    digests = digest(pa.array(texts), algorithm)
+    for number in (0, 1, 122_879, 122_880, 245_759, 245_760, 299_999):
+        assert digests[number].as_py() == hashlib.new(algorithm, texts[number].encode()).digest()
+    assert len(set(digests.to_pylist())) == len(texts)

@@ -1,0 +1,1 @@
+"""What a load cycle costs, measured: `make bench`. See bench/README.md."""

@@ -1,0 +1,131 @@
+"""Results as people read them, and against the targets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+from xts_pipeline.cli.output import print_table, say
+
+Results = dict[str, Any]
+Line = tuple[object, ...]
+
+
+def show(results: Results) -> None:
+    """Print every table there are figures for."""
+    for history in results.get("cycles", []):
+        _show_history(history)
+    if growth := list(_growth(results.get("cycles", []))):
+        print_table(
+            ["scenario", "larger history", "times the cost", "target"], growth, "ten times the history, same batch"
+        )
+    if "staging" in results:
+        _show_staging(results["staging"])
+    if "dagster" in results:
+        _show_dagster(results["dagster"])
+    if "tools" in results:
+        _show_tools(results)
+    for order, loads in results.get("extracts", {}).items():
+        columns = ["partition", "seconds", "rows", "branch", "inserted", "copied"]
+        print_table(
+            columns, [tuple(_short(load[name]) for name in columns) for load in loads], f"real extracts, {order}"
+        )
+
+
+TARGETS = {"in sequence": 1.5, "late by 2": 2.5, "replay": 0.3}
+GROWTH_TARGETS = {"in sequence": 1.2, "late by 2": 1.5}
+
+
+def _show_history(history: Results) -> None:
+    lines: list[Line] = []
+    for each in history["scenarios"]:
+        for contender in each["seconds"]:
+            if contender != "floor" or each is history["scenarios"][0]:
+                lines.append(_line(each, contender))
+    title = (
+        f"{history['facts']:,} XTS rows ({history['keys']:,} keys, {history['days']} days), batch {history['batch']:,}"
+    )
+    columns = [
+        "scenario",
+        "contender",
+        "s",
+        "x floor",
+        "cpu s",
+        "x floor, cpu",
+        "s +checkpoint",
+        "x floor +checkpoint",
+        "target",
+    ]
+    print_table(columns, lines, title)
+    peaks = ", ".join(f"{scenario} {peak:.2f} GB" for scenario, peak in history["peak_memory_gb"].items())
+    say(f"peak memory of a process that stages and loads: {peaks}\n")
+
+
+def _line(each: Results, contender: str) -> Line:
+    seconds, checkpointed = each["seconds"][contender], each["seconds_with_checkpoint"][contender]
+    return (
+        each["scenario"],
+        contender,
+        _short(median(seconds)),
+        _short(each["times_the_floor"][contender]),
+        _short(median(each["processor_seconds"][contender])),
+        _short(each["times_the_floor_processor"][contender]),
+        _short(median(checkpointed)),
+        _short(each["times_the_floor_with_checkpoint"][contender]),
+        TARGETS.get(each["scenario"], "") if contender == "cycle" else "",
+    )
+
+
+def _growth(cycles: list[Results]) -> Iterator[Line]:
+    for one, other in itertools.pairwise(cycles):
+        for scenario, target in GROWTH_TARGETS.items():
+            costs = [_seconds(history, scenario) for history in (one, other)]
+            yield scenario, f"{one['facts']:,} to {other['facts']:,}", _short(costs[1] / costs[0]), target
+
+
+def _seconds(history: Results, scenario: str) -> float:
+    (each,) = [each for each in history["scenarios"] if each["scenario"] == scenario]
+    return median(each["seconds_with_checkpoint"]["cycle"])
+
+
+def _show_staging(staging: Results) -> None:
+    lines = [(name, _short(median(seconds))) for name, seconds in staging["seconds"].items()]
+    print_table(["way", "s"], lines, f"staging {staging['rows']:,} rows by {staging['columns']} columns")
+    say(
+        f"staging takes {staging['times_reading_and_hashing']:.2f} times reading and hashing once (target 1.2), and "
+        f"{staging['times_writing_without_care']:.2f} times reading, hashing twice and writing\n"
+    )
+
+
+def _show_dagster(dagster: Results) -> None:
+    say("Dagster", style="bold")
+    say(
+        f"  one load {dagster['load']:.2f} s, through Dagster {dagster['run']:.2f} s: "
+        f"it adds {dagster['overhead']:.2f} s (target 2)"
+    )
+    say(
+        f"  {dagster['partitions']} partitions in one run {dagster['backfill']:.1f} s, their rows as one batch "
+        f"{dagster['one_batch']:.1f} s: {dagster['per_partition']:.3f} s a partition above 1.5 times that "
+        "(target 0.1)\n"
+    )
+
+
+def _show_tools(results: Results) -> None:
+    lines: list[Line] = [
+        (tool, each["duckdb"], _short(each["whole"]), _short(each.get("statements")), _short(each["floor"]))
+        for tool, each in results["tools"].items()
+    ]
+    for history in results.get("cycles", []):
+        if history["facts"] == results["tools_facts"]:
+            own = next(each for each in history["scenarios"] if each["scenario"] == "in sequence")["seconds"]
+            lines.append(
+                ("the cycle", results["duckdb"], _short(median(own["cycle"])), None, _short(median(own["floor"])))
+            )
+    columns = ["tool", "its DuckDB", "whole s", "statements s", "plain write there s"]
+    print_table(columns, lines, "the in-sequence batch by other tools")
+
+
+def _short(value: object) -> object:
+    return round(value, 3) if isinstance(value, float) else value

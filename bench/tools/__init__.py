@@ -1,0 +1,1 @@
+"""Other tools on the batch they can load, in an environment of their own."""
