@@ -45,8 +45,8 @@ types: $(INSTALLED) ## Check types
 	$(BIN)/mypy
 
 lock: ## Solve the dependencies anew into requirements.lock (needs uv)
-	uv pip compile pyproject.toml --extra ui --extra dev --universal --python-version 3.11 \
-		--generate-hashes --no-strip-extras --no-emit-index-url --no-header --output-file requirements.lock
+	uv pip compile pyproject.toml --extra ui --extra dev --extra snowflake --universal \
+		--python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header --output-file requirements.lock
 
 clean: ## Remove what make run made: the warehouse and Dagster's records
 	rm -rf warehouse.duckdb warehouse.duckdb.wal .dagster_home
