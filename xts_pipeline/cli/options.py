@@ -15,10 +15,10 @@ import click
 
 from xts_pipeline.metadata import Catalog, Satellite, SourceModel
 from xts_pipeline.metadata.catalog import is_component
-from xts_pipeline.staging.tables import prepare_control
+from xts_pipeline.staging.making import open_control
 from xts_pipeline.vault import Vault
 from xts_pipeline.views import TimestampError, as_utc
-from xts_pipeline.warehouse import Warehouse, in_transaction, open_warehouse
+from xts_pipeline.warehouse import Warehouse, open_warehouse
 
 DEFAULT_SOURCES = "xts_pipeline/defs"
 DEFAULT_WAREHOUSE = "duckdb:///warehouse.duckdb"
@@ -92,7 +92,7 @@ class Settings:
         """The vault for looking at, which an open batch of a source no longer declared does not refuse."""
         catalog = self.catalog
         with self.standing_warehouse() as warehouse:
-            in_transaction(warehouse, lambda opened: prepare_control(opened, warehouse, catalog.hash_algorithm))
+            open_control(warehouse, catalog.hash_algorithm)
             yield Vault(catalog, warehouse)
 
     def _refuse_missing(self) -> None:

@@ -8,7 +8,7 @@ from xts_pipeline.cycle.step import StepResult, run_step
 from xts_pipeline.cycle.switch import ASSISTED, NORMAL, judge
 from xts_pipeline.ledger import Batch, Figures, Step, step_name
 from xts_pipeline.metadata import Satellite, SourceModel
-from xts_pipeline.warehouse import Transaction, Warehouse
+from xts_pipeline.warehouse import Transaction, Warehouse, working_on
 
 
 def load_satellite(
@@ -40,4 +40,5 @@ def load_satellite(
             rows_copied=int(counts["rows_copied"]),
         )
 
-    return run_step(warehouse, batch, step_name("satellite", satellite.name), satellite.shape, work, run)
+    with working_on(assisted=verdict == ASSISTED):
+        return run_step(warehouse, batch, step_name("satellite", satellite.name), satellite.shape, work, run)

@@ -19,10 +19,11 @@ from xts_pipeline.metadata import ColumnType, SourceModel
 from xts_pipeline.staging.columns import Matched, match_columns, settle_types
 from xts_pipeline.staging.faults import Fault, Faults
 from xts_pipeline.staging.fingerprint import Fingerprint
+from xts_pipeline.staging.making import build_tables
 from xts_pipeline.staging.readers import Chunk, Delivery
 from xts_pipeline.staging.rows import APPLIED, fit_rows, malformed_faults, staged_rows
-from xts_pipeline.staging.stamp import StagedBatch, Stamped, discard, stamp
-from xts_pipeline.staging.tables import TableBuilder, known_columns, remembered_types
+from xts_pipeline.staging.stamp import STAGING, StagedBatch, Stamped, discard, stamp
+from xts_pipeline.staging.tables import known_columns, remembered_types
 from xts_pipeline.staging.ties import (
     RejectedRow,
     as_json,
@@ -32,7 +33,7 @@ from xts_pipeline.staging.ties import (
     restore_ties,
 )
 from xts_pipeline.staging.typing import fit
-from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
+from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction, working_on
 
 MAX_PARTITION_KEY = 255
 UNSTAMPED_FOR = timedelta(days=1)  # staged rows older than this without a stamp were left by a crash
@@ -85,18 +86,19 @@ def stage(
     checked_partition(source.name, partition)
     started = utc_now()
     batch_id = new_batch_id(started)
-    staged = in_transaction(
-        warehouse,
-        lambda transaction: _Staging(transaction, warehouse, source, delivery, batch_id, progress).run(
-            partition, started
-        ),
-    )
-    try:
-        stamped = stamp(warehouse, source, staged, root_run=root_run, load_timestamp=load_timestamp, clock=clock)
-    except Exception:
-        in_transaction(warehouse, lambda again: discard(again, warehouse, source, staged.batch_id))
-        raise
-    _purge(warehouse, source, started)
+    with working_on(run=root_run, source=source.name, batch=batch_id, step=STAGING):
+        staged = in_transaction(
+            warehouse,
+            lambda transaction: _Staging(transaction, warehouse, source, delivery, batch_id, progress).run(
+                partition, started
+            ),
+        )
+        try:
+            stamped = stamp(warehouse, source, staged, root_run=root_run, load_timestamp=load_timestamp, clock=clock)
+        except Exception:
+            in_transaction(warehouse, lambda again: discard(again, warehouse, source, staged.batch_id))
+            raise
+        _purge(warehouse, source, started)
     return stamped
 
 
@@ -152,6 +154,7 @@ class _Staging:
             rows_rejected=self.rows_rejected,
             started_at=started,
             undeclared_columns=undeclared,
+            queries=tuple(self.transaction.queries),
             **bounds,
         )
 
@@ -202,8 +205,7 @@ class _Staging:
         return settle_types(self.source, self.delivery, matched, first, remembered)
 
     def _build_tables(self, types: dict[str, ColumnType]) -> None:
-        known = known_columns(self.transaction, self.warehouse)
-        TableBuilder(self.transaction, self.warehouse, self.source, types, known).build()
+        build_tables(self.transaction, self.warehouse, self.source, types)
 
     def _build_declared_tables(self) -> None:
         """An empty batch makes the tables too, where no row is needed to know their types."""
