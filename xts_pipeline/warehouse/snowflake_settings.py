@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_der_private_key,
+    load_pem_private_key,
+)
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from xts_pipeline.errors import DeclarationError
@@ -160,6 +166,15 @@ class SnowflakeSettings(BaseModel):
 
     def private_key_der(self) -> bytes | None:
         """The private key as the connector takes it: DER, decrypted. DeclarationError says what is wrong with it."""
+        key = self._key()
+        return key and key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+
+    def private_key_pem(self) -> str | None:
+        """The private key as Dagster's resource takes it: PEM, decrypted; DeclarationError as above."""
+        key = self._key()
+        return key and key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+    def _key(self) -> Any:
         if self.private_key_path is not None:
             try:
                 content = Path(self.private_key_path).expanduser().read_bytes()
@@ -170,18 +185,14 @@ class SnowflakeSettings(BaseModel):
         else:
             return None
         secret = self.private_key_passphrase.encode() if self.private_key_passphrase else None
-        load = serialization.load_pem_private_key if b"-----BEGIN" in content else serialization.load_der_private_key
+        load = load_pem_private_key if b"-----BEGIN" in content else load_der_private_key
         try:
-            key = load(content, secret)
+            return load(content, secret)
         except (ValueError, TypeError) as error:
-            where = self.private_key_path or "private_key"
             raise DeclarationError(
-                f"{where} cannot be read as a private key: {error}. An encrypted one needs private_key_passphrase; see "
-                f"{KEY_PAIR_DOCS}"
+                f"{self.private_key_path or 'private_key'} cannot be read as a private key: {error}. An encrypted one "
+                f"needs private_key_passphrase; see {KEY_PAIR_DOCS}"
             ) from error
-        return key.private_bytes(
-            serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
 
     @classmethod
     def read(cls, given: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> SnowflakeSettings:
@@ -211,11 +222,14 @@ class SnowflakeSettings(BaseModel):
             raise DeclarationError(_told(error)) from None
 
 
-def settings_of_url(url: str, environment: Mapping[str, str] = os.environ) -> SnowflakeSettings:
+def settings_of_url(
+    url: str, environment: Mapping[str, str] = os.environ, given: Mapping[str, Any] | None = None
+) -> SnowflakeSettings:
     """Settings from `snowflake://`, where everything comes from the environment, or from a URL that names some of it.
 
     `snowflake://user@account/database/schema?role=LOADER&warehouse=LOADING&private_key_path=~/key.p8`: any part may be
-    left out, and any other field stands behind the question mark. DeclarationError when it is no such URL.
+    left out, and any other field stands behind the question mark. `given` outdoes the URL. DeclarationError when it is
+    no such URL.
     """
     parts = urlsplit(url)
     if parts.scheme != "snowflake":
@@ -224,8 +238,8 @@ def settings_of_url(url: str, environment: Mapping[str, str] = os.environ) -> Sn
         raise DeclarationError(f"warehouse snowflake://...: no password stands in a URL; see {KEY_PAIR_DOCS}")
     path = [unquote(part) for part in parts.path.split("/") if part]
     account = parts.netloc.rpartition("@")[2]
-    given: dict[str, Any] = dict(parse_qsl(parts.query))
-    if unknown := sorted(given.keys() - SnowflakeSettings.model_fields.keys()):
+    asked: dict[str, Any] = dict(parse_qsl(parts.query))
+    if unknown := sorted(asked.keys() - SnowflakeSettings.model_fields.keys()):
         raise DeclarationError(
             f"warehouse snowflake://...: {', '.join(unknown)} is no setting of a Snowflake warehouse"
         )
@@ -233,7 +247,8 @@ def settings_of_url(url: str, environment: Mapping[str, str] = os.environ) -> Sn
     named |= dict(zip(("database", "vault_schema"), path, strict=False))
     if len(path) > 2:
         raise DeclarationError("warehouse snowflake://...: behind the account stand a database and a schema, no more")
-    return SnowflakeSettings.read({**given, **{name: value for name, value in named.items() if value}}, environment)
+    of_url = {**asked, **{name: value for name, value in named.items() if value}}
+    return SnowflakeSettings.read({**of_url, **(given or {})}, environment)
 
 
 def _pem_of(text: str) -> bytes:

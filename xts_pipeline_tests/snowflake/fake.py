@@ -6,13 +6,23 @@ The shim changes how a statement is written for fakesnow, never what it does; ea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
+from unittest import mock
 
 import duckdb
+import fakesnow.arrow
+import pyarrow as pa
+import pyarrow.compute as pc
 import snowflake.connector
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+from fakesnow.arrow import timestamp_to_sf_struct
 from fakesnow.cursor import FakeSnowflakeCursor
+
+from xts_pipeline.warehouse.snowflake_settings import SnowflakeSettings
 
 SHIM = [
     # DuckDB's BLOB takes no length, and fakesnow passes it on
@@ -43,8 +53,34 @@ def shim() -> Iterator[None]:
                 msg=f"Your statement was aborted because of a lock: {error}", errno=625, sqlstate="57014"
             ) from error
 
-    FakeSnowflakeCursor.execute = execute_shimmed  # type: ignore[method-assign]
-    try:
+    with (
+        mock.patch.object(FakeSnowflakeCursor, "execute", execute_shimmed),
+        mock.patch.object(fakesnow.arrow, "timestamp_to_sf_struct", _with_nulls(timestamp_to_sf_struct)),
+    ):
         yield
-    finally:
-        FakeSnowflakeCursor.execute = execute  # type: ignore[method-assign]
+
+
+def _with_nulls(written: Callable[[pa.ChunkedArray], pa.StructArray]) -> Callable[[pa.ChunkedArray], pa.StructArray]:
+    """fakesnow's server sends a NULL timestamp as 1970-01-01."""
+
+    def write(moments: pa.ChunkedArray) -> pa.StructArray:
+        struct = written(moments)
+        mask = pc.is_null(moments)
+        whole = mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
+        return pa.StructArray.from_arrays(struct.flatten(), fields=list(struct.type), mask=whole)
+
+    return write
+
+
+@cache
+def private_key(passphrase: str | None = None) -> str:
+    """A private key (PEM) that nobody else has."""
+    secret = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, secret).decode()
+
+
+def served(settings: SnowflakeSettings, server: Mapping[str, Any]) -> SnowflakeSettings:
+    """The settings for fakesnow's server: logged in by key pair, as to Snowflake."""
+    where = {name: server[name] for name in ("host", "port", "protocol", "network_timeout", "session_parameters")}
+    return settings.model_copy(update={"connection": where})
