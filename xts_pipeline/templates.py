@@ -139,6 +139,7 @@ class Renderer:
             "identifier": jinja2.pass_context(lambda _, name: self._named(name)),
             "digits": _digits,
             "path": _path,
+            "foreign": self._foreign,
             "schema": self._schema,
             "bind": jinja2.pass_context(lambda _, name: self._bind(name)),
             **{schema: self._table_in(schema) for schema in ("vault", "staged", "control")},
@@ -173,6 +174,10 @@ class Renderer:
         if self.places.database is None or stored:
             return schema
         return Markup("{}.{}").format(_quoted(self.places.database), schema)
+
+    def _foreign(self, table: str) -> Markup:
+        """A table of another's, `database.schema.table` or less."""
+        return Markup(".").join(_identifier(part, self.dialect) for part in str(table).split("."))
 
     def _table_in(self, schema: str) -> Callable[[str], Markup]:
         def qualified(table: str, stored: bool = False) -> Markup:

@@ -20,9 +20,10 @@ from xts_pipeline.staging.columns import Matched, match_columns, settle_types
 from xts_pipeline.staging.faults import Fault, Faults
 from xts_pipeline.staging.fingerprint import Fingerprint
 from xts_pipeline.staging.making import build_tables
-from xts_pipeline.staging.readers import Chunk, Delivery
+from xts_pipeline.staging.readers import Chunk, Delivery, TableDelivery
 from xts_pipeline.staging.rows import APPLIED, fit_rows, malformed_faults, staged_rows
 from xts_pipeline.staging.stamp import STAGING, StagedBatch, Stamped, discard, stamp
+from xts_pipeline.staging.table_source import stage_table, table_types
 from xts_pipeline.staging.tables import known_columns, remembered_types
 from xts_pipeline.staging.ties import (
     RejectedRow,
@@ -69,7 +70,7 @@ def new_batch_id(now: datetime) -> str:
 def stage(
     warehouse: Warehouse,
     source: SourceModel,
-    delivery: Delivery,
+    delivery: Delivery | TableDelivery,
     partition: str | None,
     *,
     root_run: str | None = None,
@@ -124,7 +125,7 @@ class _Staging:
     transaction: Transaction
     warehouse: Warehouse
     source: SourceModel
-    delivery: Delivery
+    delivery: Delivery | TableDelivery
     batch_id: str
     progress: Progress | None
     faults: Faults = field(default_factory=Faults)
@@ -138,19 +139,26 @@ class _Staging:
 
     def run(self, partition: str | None, started: datetime) -> StagedBatch:
         """Read, fit, hash and write every row; refuse or set aside what is wrong."""
+        if isinstance(self.delivery, TableDelivery):
+            return self._run_table(self.delivery, partition, started)
         chunks = self.delivery.chunks()
         try:
-            undeclared = self._read(chunks, partition)
+            undeclared = self._read(self.delivery, chunks, partition)
         finally:
             if isinstance(chunks, Generator):
                 chunks.close()  # a query's connection is let go of here, and not whenever memory is swept
         if self.faults and not self.quarantines:
             raise DeliveryError(self.faults.message(self.source.name, self.delivery.name))
+        return self._batch(partition, started, self.fingerprint.hexdigest(self.source), undeclared)
+
+    def _batch(
+        self, partition: str | None, started: datetime, fingerprint: str, undeclared: tuple[str, ...]
+    ) -> StagedBatch:
         bounds = self._settled()
         return StagedBatch(
             batch_id=self.batch_id,
             partition=partition,
-            fingerprint=self.fingerprint.hexdigest(self.source),
+            fingerprint=fingerprint,
             rows_rejected=self.rows_rejected,
             started_at=started,
             undeclared_columns=undeclared,
@@ -158,14 +166,27 @@ class _Staging:
             **bounds,
         )
 
-    def _read(self, chunks: Iterator[Chunk], partition: str | None) -> tuple[str, ...]:
+    def _run_table(self, delivery: TableDelivery, partition: str | None, started: datetime) -> StagedBatch:
+        """Stage a table of the warehouse by SQL alone."""
+        types = table_types(self.source)
+        applied = self._partition_applied(partition)
+        values: dict[str, object] = {
+            "batch_id": self.batch_id,
+            "partition": partition,
+            "partition_applied": None if applied is None else applied.as_py(),
+        }
+        self._build_tables(types)
+        fingerprint = stage_table(self.transaction, self.warehouse, self.source, delivery, types, values)
+        return self._batch(partition, started, fingerprint, ())
+
+    def _read(self, delivery: Delivery, chunks: Iterator[Chunk], partition: str | None) -> tuple[str, ...]:
         """Read and write every chunk; gives the delivered columns that nobody declared."""
         first = next(chunks, None)
-        if first is None and not self.delivery.columns:
+        if first is None and not delivery.columns:
             return ()
-        matched = match_columns(self.source, self.delivery)
+        matched = match_columns(self.source, delivery)
         if first is not None:
-            self._write(chain([first], chunks), first, matched, self._partition_applied(partition))
+            self._write(delivery, chain([first], chunks), first, matched, self._partition_applied(partition))
         return matched.undeclared
 
     def _partition_applied(self, partition: str | None) -> pa.Scalar | None:
@@ -182,13 +203,18 @@ class _Staging:
         return fitted.values[0]
 
     def _write(
-        self, chunks: Iterator[Chunk], first: Chunk, matched: Matched, partition_applied: pa.Scalar | None
+        self,
+        delivery: Delivery,
+        chunks: Iterator[Chunk],
+        first: Chunk,
+        matched: Matched,
+        partition_applied: pa.Scalar | None,
     ) -> None:
         types: dict[str, ColumnType] | None = None
         rows_read = 0
         for chunk in chunks:
             if types is None and chunk.table.num_rows:
-                types = self._typed(matched, chunk.table)
+                types = self._typed(delivery, matched, chunk.table)
                 self._build_tables(types)
             rows = fit_rows(self.source, chunk, matched, types, partition_applied) if types else None
             faults = rows.faults if rows else malformed_faults(chunk)
@@ -199,10 +225,10 @@ class _Staging:
             if self.progress:
                 self.progress(rows_read)
 
-    def _typed(self, matched: Matched, first: pa.Table) -> dict[str, ColumnType]:
+    def _typed(self, delivery: Delivery, matched: Matched, first: pa.Table) -> dict[str, ColumnType]:
         """The types of the staged columns, settled by the first rows where nothing else says."""
         remembered = remembered_types(self.transaction, self.warehouse, self.source)
-        return settle_types(self.source, self.delivery, matched, first, remembered)
+        return settle_types(self.source, delivery, matched, first, remembered)
 
     def _build_tables(self, types: dict[str, ColumnType]) -> None:
         build_tables(self.transaction, self.warehouse, self.source, types)

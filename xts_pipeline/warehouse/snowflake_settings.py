@@ -167,12 +167,12 @@ class SnowflakeSettings(BaseModel):
     def private_key_der(self) -> bytes | None:
         """The private key as the connector takes it: DER, decrypted. DeclarationError says what is wrong with it."""
         key = self._key()
-        return key and key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+        return bytes(key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())) if key else None
 
     def private_key_pem(self) -> str | None:
         """The private key as Dagster's resource takes it: PEM, decrypted; DeclarationError as above."""
         key = self._key()
-        return key and key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+        return str(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()) if key else None
 
     def _key(self) -> Any:
         if self.private_key_path is not None:
