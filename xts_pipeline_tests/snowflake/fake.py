@@ -34,6 +34,8 @@ SHIM = [
     # sqlglot writes names that DuckDB has not
     (re.compile(r"\bmd5_number_(lower|upper)64\("), r"md5_number_\1("),
     (re.compile(r"\boctet_length\("), "strlen("),
+    # sqlglot makes a TRIM of both ends of it
+    (re.compile(r"\brtrim\((\"\w+\"), ' '\)"), r"regexp_replace(\1, '[ ]+$', '')"),
 ]
 
 

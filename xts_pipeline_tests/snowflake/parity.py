@@ -11,7 +11,7 @@ NUMBERED = "dv_sid"  # by sequence or identity, which may leave gaps; nothing or
 
 def rows_of(vault: Vault, table: str) -> list[tuple[str, ...]]:
     """Every row of a table, hashes included, but for the numbers of the rows."""
-    frame = vault.query(f"select * from {table}")
+    frame = vault.query(f"select * from {table}").rename(columns=str.lower)  # as a query's columns come from Snowflake
     frame = frame[sorted(set(frame.columns) - {NUMBERED})]
     return sorted(tuple(_plain(value) for value in row) for row in frame.itertuples(index=False))
 
@@ -20,7 +20,9 @@ def assert_equal(left: Vault, right: Vault, *tables: str) -> int:
     """The same columns and rows in every table; gives the rows compared."""
     compared = 0
     for table in tables:
-        columns = [set(vault.query(f"select * from {table} limit 1").columns) for vault in (left, right)]
+        columns = [
+            {name.lower() for name in vault.query(f"select * from {table} limit 1").columns} for vault in (left, right)
+        ]
         assert columns[0] == columns[1], table
         found, expected = rows_of(left, table), rows_of(right, table)
         assert found == expected, table
