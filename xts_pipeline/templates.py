@@ -20,6 +20,8 @@ from markupsafe import Markup
 
 DIALECTS = ("duckdb", "snowflake")
 _PATH = re.compile(r"[A-Za-z0-9_./:~-]+")
+_OF_GRANTS = ("all", "create", "delete", "future", "insert", "read", "schema", "select", "stages", "tables", "update")
+_KEYWORDS = frozenset({*_OF_GRANTS, "usage", "views", "write"})
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_]{1,400}")
 _BESIDE_PACKAGE = Path(__file__).parent / "sql"  # in the wheel
 SQL_FOLDER = _BESIDE_PACKAGE if _BESIDE_PACKAGE.is_dir() else Path(__file__).parent.parent / "sql"
@@ -98,6 +100,13 @@ def _quoted(database: str) -> Markup:
     return Markup('"' + database.replace('"', '""') + '"')
 
 
+def _keywords(words: object) -> Markup:
+    """Words of SQL that a grant is made of."""
+    if not isinstance(words, str) or not set(re.split(r"[ ,]+", words)) <= _KEYWORDS:
+        raise TemplateError(f"{words!r} holds more than {', '.join(sorted(_KEYWORDS))}")
+    return Markup(words)
+
+
 def _path(text: object) -> Markup:
     """A path of a file or in a stage: inside quotes, or without any."""
     if not isinstance(text, str) or not _PATH.fullmatch(text):
@@ -139,6 +148,7 @@ class Renderer:
             "identifier": jinja2.pass_context(lambda _, name: self._named(name)),
             "digits": _digits,
             "path": _path,
+            "keywords": _keywords,
             "foreign": self._foreign,
             "schema": self._schema,
             "bind": jinja2.pass_context(lambda _, name: self._bind(name)),
@@ -154,6 +164,10 @@ class Renderer:
             if key not in self._rendered:
                 self._rendered[key] = self._render(template, context)
             return self._rendered[key]
+
+    def name(self, schema: str, table: str) -> str:
+        """A table's name as this renderer writes it."""
+        return str(self._table_in(schema)(table))
 
     def _render(self, template: str, context: dict[str, Any]) -> Statement:
         self._binds, self._names = set(), set()

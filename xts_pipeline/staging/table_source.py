@@ -141,7 +141,7 @@ def stage_table(
     render = warehouse.renderer.render
     context = table_context(source, delivery, types)
     _refuse_faults(transaction, warehouse, source, delivery, types, values)
-    bound = {**values, **_constants(source)}
+    bound = {**values, **constants_of(source)}
     transaction.run(render("staged/from_table", **context), bound)
     sample = render(
         "staged/table_sample", source=source, columns=context["columns"], hashes=context["hashes"], limit=SAMPLED
@@ -160,7 +160,8 @@ def stage_table(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _constants(source: SourceModel) -> dict[str, object]:
+def constants_of(source: SourceModel) -> dict[str, object]:
+    """What `staged/from_table` binds of the declaration; the prefix of hash keys as canonical text."""
     declaration = source.declaration
     prefix = [part for part in (declaration.tenant_id, declaration.collision_code) if part is not None]
     fields = [

@@ -12,6 +12,7 @@ from xts_pipeline.warehouse.duckdb import DuckDBWarehouse
 from xts_pipeline.warehouse.work import QueryRun, working_on
 
 __all__ = [
+    "SNOWFLAKE",
     "DuckDBWarehouse",
     "QueryRun",
     "Row",
@@ -22,7 +23,7 @@ __all__ = [
     "working_on",
 ]
 
-SNOWFLAKE = "snowflake:"
+SNOWFLAKE = "snowflake:"  # what the URL of one begins with
 
 
 def open_warehouse(url: str) -> Warehouse:

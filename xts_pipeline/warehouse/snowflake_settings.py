@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from xts_pipeline.errors import DeclarationError
 from xts_pipeline.metadata.declaration import NAME
 from xts_pipeline.templates import Places, TableOptions
+from xts_pipeline.warehouse.snowflake_roles import Roles
 
 KEY_PAIR_DOCS = "https://docs.snowflake.com/en/user-guide/key-pair-auth"
 OF_THE_CONNECTOR = {  # fields that Snowflake's own tools read from the environment under these names
@@ -70,9 +71,10 @@ class SnowflakeSettings(BaseModel):
     transient: tuple[str, ...] = Field(default=("staged",), description="Kinds of tables that have no fail-safe.")
     clustered: tuple[str, ...] = Field(default=(), description="Kinds of tables clustered by applied timestamp.")
     retention_days: int | None = Field(default=None, description="Days of time travel; left out: the schema's.")
+    role_prefix: str = Field(default="xts", description="What the names of the four roles begin with.")
     connection: dict[str, Any] = Field(default_factory=dict, description="Other arguments of the connector.")
 
-    @field_validator("vault_schema", "staged_schema", "control_schema", "role", "warehouse", "database")
+    @field_validator("vault_schema", "staged_schema", "control_schema", "role", "warehouse", "database", "role_prefix")
     @classmethod
     def _is_a_name(cls, value: str | None) -> str | None:
         if value is not None and not NAME.fullmatch(value):
@@ -112,6 +114,12 @@ class SnowflakeSettings(BaseModel):
     def tables(self) -> TableOptions:
         """How the tables are kept."""
         return TableOptions(frozenset(self.transient), self.retention_days, frozenset(self.clustered))
+
+    @property
+    def roles(self) -> Roles:
+        """The four roles of the vault, and what they are granted on."""
+        named = (self.warehouse, self.assisted_warehouse, self.backfill_warehouse)
+        return Roles(self.database, tuple(dict.fromkeys(name for name in named if name)), self.role_prefix)
 
     @property
     def told(self) -> str:

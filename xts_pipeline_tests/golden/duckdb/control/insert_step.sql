@@ -1,0 +1,41 @@
+-- Writes one step of a batch into the ledger, not done yet unless the batch is empty. Inserts one row.
+insert into "control"."load_step" (
+    batch_id,
+    step,
+    step_order,
+    kind,
+    subject,
+    target_table,
+    shape,
+    xts_assisted,
+    verdict,
+    rows_read,
+    keys_read,
+    late_rows,
+    late_keys,
+    corrected_rows,
+    rows_inserted,
+    rows_copied,
+    recorded_at,
+    recorded_by
+)
+values (
+    $batch_id,
+    $step,
+    $step_order,
+    $kind,
+    $subject,
+    $target_table,
+    $shape,
+    $xts_assisted,
+    $verdict,
+    $rows_read,
+    $keys_read,
+    $late_rows,
+    $late_keys,
+    $corrected_rows,
+    $rows_inserted,
+    $rows_copied,
+    $recorded_at,
+    $recorded_by
+)

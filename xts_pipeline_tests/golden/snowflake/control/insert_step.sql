@@ -1,0 +1,41 @@
+-- Writes one step of a batch into the ledger, not done yet unless the batch is empty. Inserts one row.
+insert into "CONTROL"."LOAD_STEP" (
+    batch_id,
+    step,
+    step_order,
+    kind,
+    subject,
+    target_table,
+    shape,
+    xts_assisted,
+    verdict,
+    rows_read,
+    keys_read,
+    late_rows,
+    late_keys,
+    corrected_rows,
+    rows_inserted,
+    rows_copied,
+    recorded_at,
+    recorded_by
+)
+values (
+    %(batch_id)s,
+    %(step)s,
+    %(step_order)s,
+    %(kind)s,
+    %(subject)s,
+    %(target_table)s,
+    %(shape)s,
+    %(xts_assisted)s,
+    %(verdict)s,
+    %(rows_read)s,
+    %(keys_read)s,
+    %(late_rows)s,
+    %(late_keys)s,
+    %(corrected_rows)s,
+    %(rows_inserted)s,
+    %(rows_copied)s,
+    %(recorded_at)s,
+    %(recorded_by)s
+)
