@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ from fakesnow import server as serve  # taken at once: a module of that name hid
 
 from xts_pipeline.orchestration.snowflake_resource import connecting
 from xts_pipeline.warehouse.snowflake import SnowflakeWarehouse
-from xts_pipeline.warehouse.snowflake_settings import SnowflakeSettings
+from xts_pipeline.warehouse.snowflake_settings import SnowflakeSettings, settings_of_url
 from xts_pipeline_tests.snowflake.fake import private_key, served, shim
 
 
@@ -30,6 +31,31 @@ def patched(settings: SnowflakeSettings) -> Iterator[SnowflakeWarehouse]:
         warehouse = SnowflakeWarehouse(settings, connecting(settings))
         yield warehouse
         warehouse.close()
+
+
+@pytest.fixture
+def live() -> Iterator[SnowflakeWarehouse]:
+    """A real account, its credentials in the environment; three schemas of its own, dropped at the end."""
+    if not os.environ.get("SNOWFLAKE_ACCOUNT"):
+        pytest.skip("no Snowflake account is in the environment")
+    prefix = f"xts_test_{secrets.token_hex(4)}"
+    schemas = {f"{schema}_schema": f"{prefix}_{schema}" for schema in ("vault", "staged", "control")}
+    settings = settings_of_url("snowflake://", given={**schemas, "transient": "hub,link,satellite,xts,staged,control"})
+    warehouse = SnowflakeWarehouse(settings, connecting(settings))
+    try:
+        yield warehouse
+    finally:
+        with warehouse.session() as session:
+            for schema in schemas.values():
+                session.execute(f'drop schema if exists "{schema.upper()}" cascade')
+        warehouse.close()
+
+
+@pytest.fixture
+def warehouse(request: pytest.FixtureRequest) -> SnowflakeWarehouse:
+    """The warehouse of the mode a test is parametrized with."""
+    found: SnowflakeWarehouse = request.getfixturevalue(request.param)
+    return found
 
 
 @pytest.fixture

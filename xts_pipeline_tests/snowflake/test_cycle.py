@@ -18,14 +18,8 @@ from xts_pipeline_tests.snowflake.parity import assert_equal
 
 CASES = {name: case for name, case in HISTORIES.items() if case["kind"] == "satellite"}
 MODES = ("patched", "over_http")
+LIVE = pytest.param("live", marks=pytest.mark.live)
 TABLES = ("hub_customer", "sat_xt_hub_customer", "sat_city", "sat_name")
-
-
-@pytest.fixture
-def warehouse(request: pytest.FixtureRequest) -> SnowflakeWarehouse:
-    """The warehouse of the mode a test is parametrized with."""
-    found: SnowflakeWarehouse = request.getfixturevalue(request.param)
-    return found
 
 
 def load_and_compare(warehouse: SnowflakeWarehouse, seed: int, keys: int, batches: int) -> tuple[int, int]:
@@ -39,7 +33,7 @@ def load_and_compare(warehouse: SnowflakeWarehouse, seed: int, keys: int, batche
         return h.assert_right(vault, histories), assert_equal(vault, duckdb, *TABLES)
 
 
-@pytest.mark.parametrize("warehouse", ["patched"], indirect=True)
+@pytest.mark.parametrize("warehouse", ["patched", LIVE], indirect=True)
 def test_five_hundred_random_histories_are_right_and_equal_to_duckdb_row_for_row(warehouse: SnowflakeWarehouse) -> None:
     pairs, rows = load_and_compare(warehouse, seed=7, keys=250, batches=5)
     assert pairs > 5_000
@@ -106,7 +100,7 @@ def load_cases(warehouse: SnowflakeWarehouse, names: list[str]) -> None:
         assert logged == sum(case["expected"]["xts_rows_total"] for case in cases.values())
 
 
-@pytest.mark.parametrize("warehouse", ["patched"], indirect=True)
+@pytest.mark.parametrize("warehouse", ["patched", LIVE], indirect=True)
 def test_every_arrival_history_gains_exactly_the_right_rows(warehouse: SnowflakeWarehouse) -> None:
     load_cases(warehouse, list(CASES))
 
@@ -147,7 +141,7 @@ def load_scenes(warehouse: SnowflakeWarehouse) -> None:
         assert logged.iloc[0].to_dict() == {"facts": sum(scene["xts_rows"] for scene in SCENES), "late": len(SCENES)}
 
 
-@pytest.mark.parametrize("warehouse", ["over_http"], indirect=True)
+@pytest.mark.parametrize("warehouse", ["over_http", LIVE], indirect=True)
 def test_every_crime_scene_is_solved(warehouse: SnowflakeWarehouse) -> None:
     load_scenes(warehouse)
 

@@ -51,7 +51,7 @@ SOURCE = {
         }
     ],
 }
-TABLES = ("hub_thing", "sat_xt_hub_thing", "sat_thing", "staged.all__rows")
+LIVE = pytest.param("live", marks=pytest.mark.live)
 
 
 def things() -> pd.DataFrame:
@@ -68,8 +68,9 @@ def things() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype=object).assign(day=dt.datetime(2024, 1, 1, 2, 3, 4, 5))
 
 
-def test_every_type_arrives_as_it_was_and_names_keep_their_spelling(patched: SnowflakeWarehouse) -> None:
-    with Vault.open([SOURCE], patched) as vault, Vault.open([SOURCE], "duckdb:///:memory:") as duckdb:
+@pytest.mark.parametrize("warehouse", ["patched", LIVE], indirect=True)
+def test_every_type_arrives_as_it_was_and_names_keep_their_spelling(warehouse: SnowflakeWarehouse) -> None:
+    with Vault.open([SOURCE], warehouse) as vault, Vault.open([SOURCE], "duckdb:///:memory:") as duckdb:
         for opened in (vault, duckdb):
             opened.load("all", things(), "one", load_timestamp=h.day(1000))
         left, right = (opened.as_of("sat_thing", valid_at="2025-01-01") for opened in (vault, duckdb))
@@ -77,8 +78,8 @@ def test_every_type_arrives_as_it_was_and_names_keep_their_spelling(patched: Sno
         left, right = (frame.sort_values("Thing_Id").reset_index(drop=True) for frame in (left, right))
         for column in left.columns:
             assert [repr(value) for value in left[column]] == [repr(value) for value in right[column]], column
-        statement = patched.renderer.render("monitor/row_count", table="sat_thing")
-        with patched.transaction() as transaction:
+        statement = warehouse.renderer.render("monitor/row_count", table="sat_thing")
+        with warehouse.transaction() as transaction:
             assert transaction.rows(statement, {"load_timestamp": h.day(1000)}) == [{"row_count": len(things()) + 1}]
 
 
@@ -147,11 +148,14 @@ def test_a_transaction_that_only_reads_never_begins_one(
     assert not begun
 
 
-def test_a_table_that_is_there_is_staged_by_sql_with_the_hashes_that_python_makes(patched: SnowflakeWarehouse) -> None:
+@pytest.mark.parametrize("warehouse", ["patched", LIVE], indirect=True)
+def test_a_table_that_is_there_is_staged_by_sql_with_the_hashes_that_python_makes(
+    warehouse: SnowflakeWarehouse,
+) -> None:
     rows = table_source.ROWS
     source = {**table_source.SOURCE, **table_source.TABLE}
-    with Vault.open([source], patched) as vault, Vault.open([table_source.SOURCE], "duckdb:///:memory:") as by_file:
-        make_raw(patched, rows)
+    with Vault.open([source], warehouse) as vault, Vault.open([table_source.SOURCE], "duckdb:///:memory:") as by_file:
+        make_raw(warehouse, rows)
         stamp = h.day(1000)
         assert vault.load("crm", partition="one", load_timestamp=stamp).rows_staged == len(rows)
         assert vault.load("crm", partition="one").replayed

@@ -5,7 +5,7 @@ select
         sum(
             case
                 when
-"day" is null
+                    "day" is null
                     then 1
                 else 0
             end
@@ -16,7 +16,7 @@ select
         sum(
             case
                 when
-"customer_id" is null
+                    "customer_id" is null
                     then 1
                 else 0
             end
@@ -38,7 +38,7 @@ select
         sum(
             case
                 when
-"account_id" is null
+                    "account_id" is null
                     then 1
                 else 0
             end

@@ -5,7 +5,7 @@ select
         sum(
             case
                 when
-"DAY" is null
+                    "DAY" is null
                     then 1
                 else 0
             end
@@ -16,7 +16,7 @@ select
         sum(
             case
                 when
-"CUSTOMER_ID" is null
+                    "CUSTOMER_ID" is null
                     then 1
                 else 0
             end
@@ -38,7 +38,7 @@ select
         sum(
             case
                 when
-"ACCOUNT_ID" is null
+                    "ACCOUNT_ID" is null
                     then 1
                 else 0
             end
