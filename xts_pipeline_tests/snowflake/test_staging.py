@@ -149,13 +149,12 @@ def test_a_transaction_that_only_reads_never_begins_one(
 
 
 @pytest.mark.parametrize("warehouse", ["patched", LIVE], indirect=True)
-def test_a_table_that_is_there_is_staged_by_sql_with_the_hashes_that_python_makes(
-    warehouse: SnowflakeWarehouse,
-) -> None:
+def test_a_table_that_is_there_is_staged_by_sql_as_python_hashes_it(warehouse: SnowflakeWarehouse) -> None:
     rows = table_source.ROWS
-    source = {**table_source.SOURCE, **table_source.TABLE}
+    table = f"{warehouse.settings.staged_schema}.raw_customers"
+    source = {**table_source.SOURCE, "delivery": {"kind": "table", "table": table, "partition_column": "extract"}}
     with Vault.open([source], warehouse) as vault, Vault.open([table_source.SOURCE], "duckdb:///:memory:") as by_file:
-        make_raw(warehouse, rows)
+        make_raw(warehouse, table, rows)
         stamp = h.day(1000)
         assert vault.load("crm", partition="one", load_timestamp=stamp).rows_staged == len(rows)
         assert vault.load("crm", partition="one").replayed
@@ -171,11 +170,10 @@ def test_a_table_that_is_there_is_staged_by_sql_with_the_hashes_that_python_make
         assert assert_equal(vault, by_file, *tables) > 20
 
 
-def make_raw(warehouse: SnowflakeWarehouse, rows: list[tuple[Any, ...]]) -> None:
+def make_raw(warehouse: SnowflakeWarehouse, table: str, rows: list[tuple[Any, ...]]) -> None:
     with warehouse.session() as session:
-        session.execute("create schema if not exists raw")
-        session.execute("""
-            create table raw.customers (
+        session.execute(f"""
+            create table {table} (
                 customer_id varchar, branch number(19, 0), account_id varchar, city varchar, age number(19, 0),
                 credit number(18, 5), active boolean, born date, seen timestamp_ntz, photo binary, share number(9, 2),
                 day timestamp_ntz, extract varchar
@@ -184,4 +182,4 @@ def make_raw(warehouse: SnowflakeWarehouse, rows: list[tuple[Any, ...]]) -> None
         for row in rows:
             values = {f"v{place}": value for place, value in enumerate((*row, dt.datetime(2024, 1, 5), "one"))}
             places = ", ".join(f"%({name})s" for name in values)
-            session.execute(f"insert into raw.customers values ({places})", values)
+            session.execute(f"insert into {table} values ({places})", values)
