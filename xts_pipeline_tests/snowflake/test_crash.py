@@ -11,6 +11,7 @@ import pytest
 from fakesnow import patch
 
 from xts_pipeline import Vault
+from xts_pipeline.orchestration.snowflake_resource import connecting
 from xts_pipeline.staging.making import open_control
 from xts_pipeline.warehouse.snowflake import SnowflakeSession, SnowflakeWarehouse
 from xts_pipeline.warehouse.snowflake_settings import SnowflakeSettings
@@ -104,10 +105,15 @@ def count_moments(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def die_and_go_on(
-    monkeypatch: pytest.MonkeyPatch, moment: int, expected: dict[str, list[tuple[str, ...]]], *, other_first: bool
+    monkeypatch: pytest.MonkeyPatch,
+    moment: int,
+    expected: dict[str, list[tuple[str, ...]]],
+    *,
+    other_first: bool,
+    warehouse: SnowflakeWarehouse | None = None,
 ) -> None:
     """Die at a moment, then deliver again: the delivery that died, or the other one first, which rolls it forward."""
-    warehouse = new_warehouse()
+    warehouse = warehouse or new_warehouse()
     remaining = list(DELIVERIES)
 
     def deliver_all() -> None:
@@ -134,6 +140,27 @@ def test_a_load_that_dies_is_rolled_forward_and_nothing_is_there_twice(
 ) -> None:
     """At a few moments of the first load (making control tables, making tables, staging, steps) and of the second."""
     die_and_go_on(monkeypatch, int(share * count_once(monkeypatch)), undisturbed, other_first=False)
+
+
+def test_a_load_that_dies_over_http_is_rolled_forward_and_replayed(
+    over_http: SnowflakeWarehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of the second load, whose rows are staged and whose steps are not all done."""
+    reference = beside(over_http)
+    with monkeypatch.context() as counting:
+        moments = Moments(counting)
+        for partition in DELIVERIES:
+            deliver(reference, partition)
+    expected = found(reference)
+    die_and_go_on(monkeypatch, int(0.8 * moments.count), expected, other_first=False, warehouse=over_http)
+    deliver(over_http, "2024-01-03")  # a replay
+    assert found(over_http) == expected
+
+
+def beside(warehouse: SnowflakeWarehouse) -> SnowflakeWarehouse:
+    """Another database on the same server."""
+    settings = warehouse.settings.model_copy(update={"database": warehouse.settings.database + "_2"})
+    return SnowflakeWarehouse(settings, connecting(settings))
 
 
 _COUNTED: list[int] = []

@@ -128,6 +128,19 @@ def test_rows_that_do_not_arrive_stop_the_batch(patched: SnowflakeWarehouse, mon
         assert not len(vault.query("select * from staged.crm__rows"))
 
 
+def test_bad_rows_go_to_quarantine_and_ties_are_broken(patched: SnowflakeWarehouse) -> None:
+    source = {**h.SOURCE, "on_error": "quarantine", "tie_break": "name", "types": {"applied": "timestamp"}}
+    rows = [("a", h.day(1), "X", "1"), ("a", h.day(1), "Y", "2"), ("b", "never", "X", "1"), (None, h.day(1), "X", "1")]
+    frame = pd.DataFrame(rows, columns=["customer_id", "applied", "city", "name"])
+    with Vault.open([source], patched) as vault, Vault.open([source], "duckdb:///:memory:") as duckdb:
+        for opened in (vault, duckdb):
+            result = opened.load("crm", frame.astype({"applied": str}), "one", load_timestamp=h.day(1000))
+            assert (result.rows_staged, result.rows_rejected) == (2, 2)
+        assert vault.query("select city from sat_city where dv_sid <> 0")["city"].tolist() == ["Y"]
+        rejected = "select row_number, reason, row_json from control.rejected_row order by row_number"
+        assert vault.query(rejected).to_dict("list") == duckdb.query(rejected).to_dict("list")
+
+
 def test_ddl_is_refused_inside_a_transaction(patched: SnowflakeWarehouse) -> None:
     """It would commit the load half done; fakesnow does not commit it, and would hide that."""
     with (
