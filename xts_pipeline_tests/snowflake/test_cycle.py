@@ -152,3 +152,27 @@ def test_every_crime_scene_is_solved(warehouse: SnowflakeWarehouse) -> None:
 def test_more_random_histories_are_right_and_equal_to_duckdb(warehouse: SnowflakeWarehouse, seed: int) -> None:
     pairs, _ = load_and_compare(warehouse, seed=100 + seed, keys=250, batches=8)
     assert pairs > 5_000
+
+
+@pytest.mark.parametrize("warehouse", ["patched"], indirect=True)
+def test_a_source_that_grows_and_a_satellite_that_gets_its_xts_later_are_made_apart(
+    warehouse: SnowflakeWarehouse,
+) -> None:
+    """The new column and its type, the facts seeded from rows that were there, and a late row put in its place."""
+    city = {"name": "sat_city", "parent": {"hub": "customer"}, "columns": {"city": "text"}}
+    before = {**h.SOURCE, "satellites": [{**city, "xts_assisted": False}]}
+    grown = {**h.SOURCE, "satellites": [{**city, "columns": {"city": "text", "zip": "integer"}}]}
+    columns = ["customer_id", "applied", "city", "zip"]
+    with Vault.open([before], warehouse) as vault:
+        vault.load("crm", pd.DataFrame([("a", h.day(1), "Bern"), ("b", h.day(1), "Chur")], columns=columns[:3]))
+        vault.load("crm", pd.DataFrame([("a", h.day(5), "Zug")], columns=columns[:3]))
+    with Vault.open([grown], warehouse) as vault:
+        late = vault.load("crm", pd.DataFrame([("a", h.day(3), "Basel", 4000)], columns=columns)).satellites["sat_city"]
+        assert (late.branch, late.inserted, late.violations) == ("assisted", 1, 1)
+        facts = vault.query(
+            "select count(*) as facts, count_if(dv_sequence_violation) as late from sat_xt_hub_customer"
+        )
+        assert facts.iloc[0].to_dict() == {"facts": 4, "late": 1}
+        answer = vault.as_of("sat_city", valid_at=h.day(3)).set_index("customer_id")
+        assert answer.loc["a", ["city", "zip"]].tolist() == ["Basel", 4000]
+        assert vault.query("select count(*) as n from control.pending_statement")["n"][0] == 0
