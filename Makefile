@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-e2e test-browser pictures bench bench-lock ui lint types lock clean
+.PHONY: help run test test-long test-live test-e2e test-browser pictures bench bench-lock ui lint types lock clean
 
 help: ## Show this help
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -25,7 +25,10 @@ test: $(INSTALLED) ## Run the tests (a few minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-long: $(INSTALLED) ## Run the long tests too: 100,000 histories, every interleaving, ten million rows
-	$(BIN)/python -m pytest -m "not e2e and not browser" -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m "not e2e and not browser and not live" -n 2 --dist worksteal
+
+test-live: $(INSTALLED) ## Run the Snowflake tests against the account in the environment, in schemas that are dropped
+	$(BIN)/python -m pytest xts_pipeline_tests/snowflake -m live -n 0
 
 test-e2e: $(INSTALLED) ## Run Dagster's webserver and daemon on a free port, and drive them as a user does
 	$(BIN)/python -m pytest -m e2e
@@ -63,8 +66,8 @@ types: $(INSTALLED) ## Check types
 	$(BIN)/mypy
 
 lock: ## Solve the dependencies anew into requirements.lock (needs uv)
-	uv pip compile pyproject.toml --extra ui --extra dev --universal --python-version 3.11 \
-		--generate-hashes --no-strip-extras --no-emit-index-url --no-header --output-file requirements.lock
+	uv pip compile pyproject.toml --extra ui --extra dev --extra snowflake --universal \
+		--python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header --output-file requirements.lock
 
 clean: ## Remove what make run made: the warehouse and Dagster's records
 	rm -rf warehouse.duckdb warehouse.duckdb.wal .dagster_home

@@ -5,7 +5,8 @@ Read and written through `sql/control/`; the tables are described in `sql/ddl/co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
@@ -13,7 +14,7 @@ from typing import Any
 
 from xts_pipeline.errors import BatchStateError, NotStagedError
 from xts_pipeline.metadata import Satellite, SourceModel
-from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
+from xts_pipeline.warehouse import QueryRun, Transaction, Warehouse, in_transaction
 
 MICROSECOND = timedelta(microseconds=1)
 try:
@@ -240,6 +241,25 @@ def write_batch(transaction: Transaction, warehouse: Warehouse, batch: Batch, st
     for step in steps:
         row = asdict(step) | asdict(step.figures) | {"batch_id": batch.batch_id}
         transaction.run(insert_step, row)
+
+
+def record_queries(
+    transaction: Transaction, warehouse: Warehouse, batch_id: str, step: str, queries: Sequence[QueryRun]
+) -> None:
+    """Record the queries of a step, those of the ledger left out; nothing on an engine that gives queries no id."""
+    told = [asdict(query) for query in queries if not query.statement.startswith("control/")]
+    if told:
+        values = {"batch_id": batch_id, "step": step, "queries": json.dumps(told)}
+        transaction.run(warehouse.renderer.render("control/insert_step_query"), values)
+
+
+def queries_of(warehouse: Warehouse, batch_id: str) -> dict[str, list[QueryRun]]:
+    """Step: its queries, of a batch; nothing on an engine that gives queries no id."""
+    if warehouse.rolls_back_ddl:
+        return {}
+    with warehouse.transaction() as transaction:
+        rows = transaction.rows(warehouse.renderer.render("control/step_queries"), {"batch_id": batch_id})
+    return {row["step"]: [QueryRun(**query) for query in json.loads(row["queries"])] for row in rows}
 
 
 def close_batch(warehouse: Warehouse, batch: Batch, now: datetime) -> None:

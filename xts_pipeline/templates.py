@@ -19,6 +19,9 @@ import jinja2
 from markupsafe import Markup
 
 DIALECTS = ("duckdb", "snowflake")
+_PATH = re.compile(r"[A-Za-z0-9_./:~-]+")
+_OF_GRANTS = ("all", "create", "delete", "future", "insert", "read", "schema", "select", "stages", "tables", "update")
+_KEYWORDS = frozenset({*_OF_GRANTS, "usage", "views", "write"})
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_]{1,400}")
 _BESIDE_PACKAGE = Path(__file__).parent / "sql"  # in the wheel
 SQL_FOLDER = _BESIDE_PACKAGE if _BESIDE_PACKAGE.is_dir() else Path(__file__).parent.parent / "sql"
@@ -35,6 +38,37 @@ class Statement:
     name: str
     sql: str
     binds: frozenset[str]
+    names: frozenset[str] = frozenset()  # the identifiers in it, as they were given
+
+
+TABLE_KINDS = ("hub", "link", "satellite", "xts", "staged", "control")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How Snowflake keeps tables, by kind of table; DuckDB has no such choice.
+
+    A transient table has no fail-safe and at most one day of time travel. `retention_days` is the time travel of the
+    permanent ones; None leaves it to the schema.
+    """
+
+    transient: frozenset[str] = frozenset({"staged"})
+    retention_days: int | None = None
+    clustered: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if unknown := sorted((self.transient | self.clustered) - set(TABLE_KINDS)):
+            raise ValueError(f"{', '.join(unknown)} is no kind of table: write {', '.join(TABLE_KINDS)}")
+        if unclustered := sorted(self.clustered & {"staged", "control"}):
+            raise ValueError(f"{', '.join(unclustered)}: only tables of the vault are clustered")
+        if self.retention_days is not None and not 0 <= self.retention_days <= 90:
+            raise ValueError(f"retention_days is {self.retention_days}: Snowflake keeps 0 to 90 days")
+
+    def retention_of(self, kind: str) -> int | None:
+        """Days of time travel to declare for a table; None to declare nothing."""
+        if self.retention_days is None:
+            return None
+        return min(self.retention_days, 1) if kind in self.transient else self.retention_days
 
 
 @dataclass(frozen=True)
@@ -66,6 +100,20 @@ def _quoted(database: str) -> Markup:
     return Markup('"' + database.replace('"', '""') + '"')
 
 
+def _keywords(words: object) -> Markup:
+    """Words of SQL that a grant is made of."""
+    if not isinstance(words, str) or not set(re.split(r"[ ,]+", words)) <= _KEYWORDS:
+        raise TemplateError(f"{words!r} holds more than {', '.join(sorted(_KEYWORDS))}")
+    return Markup(words)
+
+
+def _path(text: object) -> Markup:
+    """A path of a file or in a stage: inside quotes, or without any."""
+    if not isinstance(text, str) or not _PATH.fullmatch(text):
+        raise TemplateError(f"{text!r} is no path that a statement can hold: letters, digits and _ - . / : ~ alone")
+    return Markup(text)
+
+
 def _digits(number: object) -> Markup:
     if type(number) is not int or number < 0:
         raise TemplateError(f"{number!r} is no whole number")
@@ -85,9 +133,11 @@ class Renderer:
 
     dialect: str
     places: Places = field(default_factory=Places)
+    tables: TableOptions = field(default_factory=TableOptions)
     _environment: jinja2.Environment = field(init=False, repr=False)
     _rendered: dict[tuple[object, ...], Statement] = field(init=False, repr=False, default_factory=dict)
     _binds: set[str] = field(init=False, repr=False, default_factory=set)
+    _names: set[str] = field(init=False, repr=False, default_factory=set)
     _lock: threading.Lock = field(init=False, repr=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -95,12 +145,16 @@ class Renderer:
             raise TemplateError(f"dialect {self.dialect!r} is none of {', '.join(DIALECTS)}")
         self._environment = _environment()
         self._environment.filters |= {
-            "identifier": lambda name: _identifier(name, self.dialect),
+            "identifier": jinja2.pass_context(lambda _, name: self._named(name)),
             "digits": _digits,
+            "path": _path,
+            "keywords": _keywords,
+            "foreign": self._foreign,
             "schema": self._schema,
             "bind": jinja2.pass_context(lambda _, name: self._bind(name)),
             **{schema: self._table_in(schema) for schema in ("vault", "staged", "control")},
         }
+        self._environment.globals["tables"] = self.tables
         self._environment.globals["dialect"] = self._environment.get_template(f"dialect/{self.dialect}.sql.j2").module
 
     def render(self, template: str, **context: Any) -> Statement:
@@ -111,19 +165,33 @@ class Renderer:
                 self._rendered[key] = self._render(template, context)
             return self._rendered[key]
 
+    def name(self, schema: str, table: str) -> str:
+        """A table's name as this renderer writes it."""
+        return str(self._table_in(schema)(table))
+
     def _render(self, template: str, context: dict[str, Any]) -> Statement:
-        self._binds = set()
+        self._binds, self._names = set(), set()
         try:
             text = self._environment.get_template(f"{template}.sql.j2").render(**context)
         except jinja2.TemplateError as error:
             raise TemplateError(f"sql/{template}.sql.j2: {error}") from error
-        return Statement(template, _tidy(text), frozenset(self._binds))
+        return Statement(template, _tidy(text), frozenset(self._binds), frozenset(self._names))
+
+    def _named(self, name: object) -> Markup:
+        """Write an identifier, and note how it was spelled: an engine that folds case gives its results back folded."""
+        written = _identifier(name, self.dialect)
+        self._names.add(str(name))
+        return written
 
     def _schema(self, name: str, stored: bool = False) -> Markup:
         schema = _identifier(self.places.of(name), self.dialect)
         if self.places.database is None or stored:
             return schema
         return Markup("{}.{}").format(_quoted(self.places.database), schema)
+
+    def _foreign(self, table: str) -> Markup:
+        """A table of another's, `database.schema.table` or less."""
+        return Markup(".").join(_identifier(part, self.dialect) for part in str(table).split("."))
 
     def _table_in(self, schema: str) -> Callable[[str], Markup]:
         def qualified(table: str, stored: bool = False) -> Markup:
@@ -161,9 +229,9 @@ def _tidy(text: str) -> str:
 
 
 @cache
-def renderer(dialect: str, places: Places = Places()) -> Renderer:
+def renderer(dialect: str, places: Places = Places(), tables: TableOptions = TableOptions()) -> Renderer:
     """The renderer for a dialect and a place; one a process, since it keeps what it rendered."""
-    return Renderer(dialect, places)
+    return Renderer(dialect, places, tables)
 
 
 def template_names() -> list[str]:

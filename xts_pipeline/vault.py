@@ -16,11 +16,12 @@ from xts_pipeline.cycle import StepResult, finish_batch, run_cycle
 from xts_pipeline.errors import DeliveryError
 from xts_pipeline.ledger import Batch, utc_now
 from xts_pipeline.metadata import Catalog, SourceDeclaration, SourceModel
-from xts_pipeline.staging.readers import Delivery, open_delivery, open_sql
+from xts_pipeline.staging.making import open_control
+from xts_pipeline.staging.readers import Delivery, TableDelivery, open_delivery, open_sql
 from xts_pipeline.staging.stage import Progress, checked_partition, stage
 from xts_pipeline.staging.stamp import Stamped
-from xts_pipeline.staging.tables import known_columns, prepare_control, refuse_orphans, to_be_seeded
-from xts_pipeline.warehouse import Warehouse, in_transaction, open_warehouse
+from xts_pipeline.staging.tables import known_columns, refuse_orphans, to_be_seeded
+from xts_pipeline.warehouse import Warehouse, open_warehouse
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Vault:
         catalog = Catalog.read(sources)
         opened = open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
         try:
-            in_transaction(opened, lambda transaction: prepare_control(transaction, opened, catalog.hash_algorithm))
+            open_control(opened, catalog.hash_algorithm)
             waiting: dict[str, list[str]] = {}
             for batch in ledger.open_batches(opened):
                 waiting.setdefault(batch.source, []).append(batch.batch_id)
@@ -190,7 +191,7 @@ class Vault:
                 for _ in finish_batch(self.warehouse, model, batch):
                     pass
 
-    def _delivery(self, model: SourceModel, data: object, partition: str | None) -> Delivery:
+    def _delivery(self, model: SourceModel, data: object, partition: str | None) -> Delivery | TableDelivery:
         declared = model.declaration.delivery
         wanted = frozenset(column.lower() for column in model.columns)
         if data is not None:
@@ -199,6 +200,10 @@ class Vault:
             return open_delivery(data, format=declared.format, delimiter=declared.delimiter, wanted=wanted)
         if declared is None:
             raise DeliveryError(f"source {model.name}: pass the data to load, or declare its delivery")
+        if declared.table is not None:
+            if declared.partition_column is not None and partition is None:
+                raise DeliveryError(f"source {model.name}: its rows are found by the partition key: name a partition")
+            return TableDelivery(declared.table, declared.partition_column)
         if partition is None and ("{partition}" in (declared.path or "") or ":partition" in (declared.query or "")):
             raise DeliveryError(f"source {model.name}: its delivery is found by the partition key: name a partition")
         if declared.url is not None and declared.query is not None:

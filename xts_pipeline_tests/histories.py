@@ -85,8 +85,8 @@ def satellite_rows(vault: Vault, satellite: str) -> dict[str, list[oracle.Row]]:
     frame = vault.query(f"""
         select
             hub.customer_id,
-            date_diff('day', timestamp '2024-01-01', sat.dv_applied_timestamp) as applied,
-            date_diff('day', timestamp '2024-01-01', sat.dv_load_timestamp) - 1000 as load,
+            datediff('day', timestamp '2024-01-01', sat.dv_applied_timestamp) as applied,
+            datediff('day', timestamp '2024-01-01', sat.dv_load_timestamp) - 1000 as load,
             sat.{COLUMN[satellite]} as state,
             sat.dv_xts_event as event
         from {satellite} as sat
@@ -105,8 +105,8 @@ def xts_rows(vault: Vault, satellite: str) -> dict[str, dict[tuple[int, int], bo
     frame = vault.query(f"""
         select
             hub.customer_id,
-            date_diff('day', timestamp '2024-01-01', xts.dv_applied_timestamp) as applied,
-            date_diff('day', timestamp '2024-01-01', xts.dv_load_timestamp) - 1000 as load,
+            datediff('day', timestamp '2024-01-01', xts.dv_applied_timestamp) as applied,
+            datediff('day', timestamp '2024-01-01', xts.dv_load_timestamp) - 1000 as load,
             xts.dv_sequence_violation
         from sat_xt_hub_customer as xts
         inner join hub_customer as hub using (dv_hashkey_hub_customer)

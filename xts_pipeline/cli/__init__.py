@@ -12,6 +12,7 @@ from xts_pipeline.cli.as_of import as_of
 from xts_pipeline.cli.check import check
 from xts_pipeline.cli.doctor import doctor
 from xts_pipeline.cli.fields import fields
+from xts_pipeline.cli.init import init
 from xts_pipeline.cli.load import load
 from xts_pipeline.cli.render import render
 from xts_pipeline.cli.status import status
@@ -45,5 +46,5 @@ def main() -> None:
     """
 
 
-for command in (load, status, violations, check, as_of, render, fields, doctor, abandon):
+for command in (init, load, status, violations, check, as_of, render, fields, doctor, abandon):
     main.add_command(command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import click
 from rich.text import Text
@@ -13,9 +13,10 @@ from rich.text import Text
 from xts_pipeline.cli.options import DUCKDB, Settings, vault_options
 from xts_pipeline.cli.output import print_json, print_table, say
 from xts_pipeline.errors import XtsError
+from xts_pipeline.warehouse import SNOWFLAKE
 
 if TYPE_CHECKING:
-    from xts_pipeline.orchestration.home import Judged
+    from xts_pipeline.orchestration.home import Judged, Severity
 
 HOME_VARIABLE = "DAGSTER_HOME"
 STYLES = {"ok": "green", "WARN": "yellow", "ERROR": "bold red"}
@@ -35,7 +36,7 @@ def doctor(settings: Settings, profile: Literal["duckdb", "snowflake"] | None, f
     Exit code 1 when something is an ERROR.
     """
     profile = profile or ("duckdb" if settings.url.startswith(DUCKDB) else "snowflake")
-    judged = [_warehouse(settings), *_dagster(settings, profile == "snowflake", fix)]
+    judged = [_warehouse(settings), *_snowflake(settings), *_dagster(settings, profile == "snowflake", fix)]
     if settings.as_json:
         print_json({"profile": profile, "passed": _passed(judged), "settings": judged})
     else:
@@ -61,6 +62,23 @@ def _warehouse(settings: Settings) -> Judged:
     except XtsError as error:
         return Judged("ERROR", "warehouse", str(error))
     return Judged("ok", "warehouse", f"opens; closed until {closed} UTC" if closed else "opens; nothing is loaded yet")
+
+
+def _snowflake(settings: Settings) -> list[Judged]:
+    """Role, privileges, parameters and clock, where the warehouse is Snowflake."""
+    from xts_pipeline.orchestration.home import Judged
+
+    if not settings.url.startswith(SNOWFLAKE):
+        return []
+    from xts_pipeline.warehouse.snowflake import SnowflakeWarehouse
+    from xts_pipeline.warehouse.snowflake_doctor import examine
+
+    try:
+        with settings.opened_warehouse() as warehouse:
+            found = examine(warehouse) if isinstance(warehouse, SnowflakeWarehouse) else []
+    except XtsError as error:
+        return [Judged("ERROR", "snowflake", str(error))]
+    return [Judged(cast("Severity", of.severity), of.setting, of.found, of.advice) for of in found]
 
 
 def _dagster(settings: Settings, side_by_side: bool, fix: bool) -> list[Judged]:

@@ -15,10 +15,10 @@ import click
 
 from xts_pipeline.metadata import Catalog, Satellite, SourceModel
 from xts_pipeline.metadata.catalog import is_component
-from xts_pipeline.staging.tables import prepare_control
+from xts_pipeline.staging.making import open_control
 from xts_pipeline.vault import Vault
 from xts_pipeline.views import TimestampError, as_utc
-from xts_pipeline.warehouse import Warehouse, in_transaction, open_warehouse
+from xts_pipeline.warehouse import SNOWFLAKE, Warehouse, open_warehouse
 
 DEFAULT_SOURCES = "xts_pipeline/defs"
 DEFAULT_WAREHOUSE = "duckdb:///warehouse.duckdb"
@@ -88,11 +88,22 @@ class Settings:
             warehouse.close()
 
     @contextmanager
+    def opened_warehouse(self, *, owner: bool = False) -> Iterator[Warehouse]:
+        """The warehouse itself, made when it is not there yet; as the owner role, where Snowflake has one."""
+        warehouse = open_warehouse(self.url)
+        if owner and self.url.startswith(SNOWFLAKE):
+            warehouse = _as_owner(warehouse)
+        try:
+            yield warehouse
+        finally:
+            warehouse.close()
+
+    @contextmanager
     def looked_at(self) -> Iterator[Vault]:
         """The vault for looking at, which an open batch of a source no longer declared does not refuse."""
         catalog = self.catalog
         with self.standing_warehouse() as warehouse:
-            in_transaction(warehouse, lambda opened: prepare_control(opened, warehouse, catalog.hash_algorithm))
+            open_control(warehouse, catalog.hash_algorithm)
             yield Vault(catalog, warehouse)
 
     def _refuse_missing(self) -> None:
@@ -142,6 +153,14 @@ def _default_warehouse() -> str:
     """The file that Dagster's resource would open too."""
     path = os.environ.get("XTS_DUCKDB_PATH")
     return f"{DUCKDB}{path}" if path else DEFAULT_WAREHOUSE
+
+
+def _as_owner(warehouse: Warehouse) -> Warehouse:
+    from xts_pipeline.warehouse.snowflake import SnowflakeWarehouse
+
+    if not isinstance(warehouse, SnowflakeWarehouse):
+        return warehouse
+    return SnowflakeWarehouse(warehouse.settings.model_copy(update={"role": warehouse.settings.roles.owner}))
 
 
 def _file(url: str) -> Path | None:

@@ -8,11 +8,13 @@ import click
 
 from xts_pipeline.cli.options import Settings, vault_options
 from xts_pipeline.cli.output import print_json, print_table, say
-from xts_pipeline.cli.statements import Entry, statements_of
+from xts_pipeline.cli.script import script_of
+from xts_pipeline.cli.statements import EXAMPLE_ROLES, Entry, statements_of
 from xts_pipeline.errors import XtsError
 from xts_pipeline.metadata import ColumnType, SourceModel
 from xts_pipeline.staging.tables import remembered_types
 from xts_pipeline.templates import DIALECTS, renderer
+from xts_pipeline.warehouse import SNOWFLAKE
 
 
 @click.command(short_help="Print the SQL that is run.")
@@ -24,9 +26,15 @@ from xts_pipeline.templates import DIALECTS, renderer
 def render(settings: Settings, statement: str | None, dialect: str, satellite: str | None, source: str | None) -> None:
     """Print STATEMENT as it is run for a satellite or a source; without one, list those there are.
 
+    `grants` prints Snowflake's roles and their grants. With --dialect snowflake --satellite S and no STATEMENT, the
+    whole cycle is printed as a script for a worksheet.
+
     A statement is named like its file in sql/ (`load/switch`; `switch` will do). Values stay visible as binds. No
     warehouse is needed: a column whose type is not declared gets the one the warehouse remembers, else text.
     """
+    if statement == "grants":
+        _print_grants(settings)
+        return
     if satellite:
         owner, _ = settings.satellite(satellite)
         if source not in {None, owner.name}:
@@ -39,10 +47,34 @@ def render(settings: Settings, statement: str | None, dialect: str, satellite: s
         types = _types(settings, model, quiet=statement is None or not _is_ddl(statement))
         for entry in statements_of(model, types, dialect, satellite):
             entries.setdefault((entry.name, entry.subject), entry)
-    if statement is None:
+    if statement is None and satellite and dialect == "snowflake" and not settings.as_json:
+        model, chosen = settings.satellite(satellite)
+        for part in script_of(model, chosen, _types(settings, model, quiet=False)):
+            click.echo(part, nl=False)
+    elif statement is None:
         _list(settings, list(entries.values()))
     else:
         _print(settings, _named(statement, list(entries.values())), dialect)
+
+
+def _print_grants(settings: Settings) -> None:
+    """The grants, by the names of the configured warehouse, or with names to be replaced."""
+    from xts_pipeline.warehouse.snowflake_roles import grants
+
+    roles, rendering = EXAMPLE_ROLES, renderer("snowflake")
+    if settings.url.startswith(SNOWFLAKE):
+        from xts_pipeline.warehouse.snowflake_settings import settings_of_url
+
+        configured = settings_of_url(settings.url)
+        roles = configured.roles
+        rendering = renderer("snowflake", configured.places, configured.tables)
+    statements = grants(rendering, roles)
+    if settings.as_json:
+        print_json({"statements": [{"statement": of.name, "sql": of.sql} for of in statements]})
+        return
+    click.echo("-- Run as ACCOUNTADMIN, or as SECURITYADMIN with CREATE SCHEMA on the database; may be run again.")
+    for of in statements:
+        click.echo(f"{of.sql.rstrip()};")
 
 
 def _is_ddl(statement: str) -> bool:

@@ -9,12 +9,24 @@ from typing import Any
 from xts_pipeline.checks import ROWS_SHOWN, checks_of
 from xts_pipeline.metadata import ColumnType, Hub, Link, Parent, Satellite, SourceModel
 from xts_pipeline.metadata.types import TEXT
-from xts_pipeline.staging.tables import CONTROL_TABLES
+from xts_pipeline.staging.readers import TableDelivery
+from xts_pipeline.staging.table_source import SAMPLED, TIMESTAMP, faults_of, hashes_of, table_context
+from xts_pipeline.staging.tables import CONTROL_TABLES, CONTROL_TABLES_APART
 from xts_pipeline.templates import Renderer, Statement, template_names
 from xts_pipeline.views import as_of_context, business_keys_of, corrected_context
+from xts_pipeline.warehouse.snowflake_files import FileColumn
+from xts_pipeline.warehouse.snowflake_roles import Roles, planned_grants
 
 TIES_SHOWN = 10
 IN_GENERAL = {"one_row_a_key": False, "recent_facts": False}  # what holds for any batch
+EXAMPLE_ROLES = Roles("data_vault", ("loading",))
+CONTROL_APART = (
+    "control/insert_pending_statement",
+    "control/pending_statements",
+    "control/drop_pending_statements",
+    "control/insert_step_query",
+    "control/step_queries",
+)
 SILENT_BATCHES = 3  # as a source's freshness has it when it declares nothing else
 
 
@@ -40,9 +52,17 @@ def statements_of(
     """
     chosen = [of for of in source.satellites if satellite in {None, of.name}]
     keyed = _keyed(source, chosen if satellite else None)
-    entries = [*_ddl(source, types, dialect, keyed, chosen), *_staged(source, chosen)]
+    entries = [*_ddl(source, types, dialect, keyed, chosen)]
+    if dialect == "snowflake":
+        entries += [*_transfer(source, types), *_by_hand(keyed)]
+        entries += [Entry(name, of.get("role", of.get("schema", "")), of) for name, of in planned_grants(EXAMPLE_ROLES)]
+    entries += [*_staged(source, chosen), *_from_table(source, types)]
     entries += [*_load(source, keyed, chosen), *_reads(source, keyed, chosen)]
-    entries += [Entry(name, "control", {}) for name in template_names() if name.startswith("control/")]
+    entries += [
+        Entry(name, "control", {})
+        for name in template_names()
+        if name.startswith("control/") and (dialect == "snowflake" or name not in CONTROL_APART)
+    ]
     return entries
 
 
@@ -70,7 +90,7 @@ def _ddl(
     algorithm = source.declaration.hash_algorithm
     for schema in ("vault", "staged", "control"):
         yield Entry("ddl/schema", schema, {"schema": schema})
-    for table in CONTROL_TABLES:
+    for table in (*CONTROL_TABLES, *(CONTROL_TABLES_APART if dialect == "snowflake" else ())):
         yield Entry(f"ddl/control_{table}", table, {})
     yield Entry("ddl/staged_rows", source.rows_table, {"source": source})
     for column in source.staged_columns:
@@ -79,6 +99,9 @@ def _ddl(
     for column in (*(on.staged_hash_key for on in keyed), *(of.hashdiff for of in satellites)):
         context = {"source": source, "column": column, "algorithm": algorithm}
         yield Entry("ddl/staged_hash", f"{source.rows_table}.{column}", context)
+    for of in satellites:
+        context = {"source": source, "column": of.rectarget, "type": TEXT}
+        yield Entry("ddl/staged_column", f"{source.rows_table}.{of.rectarget}", context)
     yield Entry("ddl/staged_view", source.name, {"source": source})
     for on in keyed:
         if isinstance(on, Hub):
@@ -112,6 +135,60 @@ def _staged(source: SourceModel, satellites: list[Satellite]) -> Iterator[Entry]
         yield Entry(name, source.rows_table, {"source": source})
     yield Entry("staged/discard_rejected", "rejected_row", {})
     yield Entry("staged/purge_rejected", "rejected_row", {})
+
+
+def _transfer(source: SourceModel, types: Mapping[str, ColumnType]) -> Iterator[Entry]:
+    """The stage, and how staged rows travel through it."""
+    yield Entry("transfer/stage", "xts_files", {})
+    folder = f"{source.rows_table}/batch"
+    yield Entry("transfer/put", source.rows_table, {"file": "/folder/rows.parquet", "folder": folder, "threads": 8})
+    hashes = [*source.staged_hash_keys, *(of.hashdiff for of in source.satellites)]
+    plain = {
+        "dv_batch_id": TEXT,
+        "dv_row_number": ColumnType("integer"),
+        "dv_tenant_id": TEXT,
+        "dv_recordsource": TEXT,
+        "dv_applied_timestamp": TIMESTAMP,
+        **{column: types.get(column, TEXT) for column in source.staged_columns},
+        **dict.fromkeys(hashes, ColumnType("binary")),
+        **{of.rectarget: TEXT for of in source.satellites},
+    }
+    columns = tuple(FileColumn(name, of.kind, of.precision, of.scale) for name, of in plain.items())
+    context = {"schema": "staged", "table": source.rows_table, "columns": columns, "folder": folder}
+    yield Entry("transfer/copy", source.rows_table, context)
+
+
+def _by_hand(keyed: list[Hub | Link]) -> Iterator[Entry]:
+    """What no load runs: the batch of a worksheet, and what the doctor asks."""
+    for parent in _parents(keyed):
+        yield Entry("script/batch", parent.xts_table, {"parent": parent})
+    yield Entry("doctor/session", "session", {})
+    yield Entry("doctor/parameters", "session", {})
+    yield Entry("doctor/privileges", EXAMPLE_ROLES.loader, {"role": EXAMPLE_ROLES.loader})
+
+
+def table_of(source: SourceModel) -> TableDelivery:
+    """The table a source is delivered by; for one that is not, a name to be replaced."""
+    declared = source.declaration.delivery
+    if declared is not None and declared.table is not None:
+        return TableDelivery(declared.table, declared.partition_column)
+    return TableDelivery(f"raw.{source.name}")
+
+
+def _from_table(source: SourceModel, types: Mapping[str, ColumnType]) -> Iterator[Entry]:
+    """How a source is staged from a table of the warehouse, by SQL alone; all columns typed."""
+    typed = {column: types.get(column, TEXT) for column in source.staged_columns}
+    delivery, hashes = table_of(source), hashes_of(source, typed)
+    about = {"table": delivery.table, "partition_column": delivery.partition_column}
+    yield Entry("staged/table_faults", source.rows_table, {**about, "faults": faults_of(source, typed)})
+    yield Entry("staged/from_table", source.rows_table, table_context(source, delivery, typed))
+    columns = tuple(typed.items())
+    sample = {"source": source, "columns": columns, "hashes": hashes, "limit": SAMPLED}
+    yield Entry("staged/table_sample", source.rows_table, sample)
+    tie_break = source.declaration.tie_break
+    tie_breaks = ((tie_break, typed[tie_break]),) if tie_break else ()
+    context = {"source": source, "hashes": hashes, "applied_type": TIMESTAMP, "tie_breaks": tie_breaks}
+    yield Entry("staged/table_fingerprint", source.rows_table, context)
 
 
 def _load(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satellite]) -> Iterator[Entry]:

@@ -9,7 +9,7 @@ from xts_pipeline.cycle.switch import ASSISTED, NORMAL, judge_again, one_row_a_k
 from xts_pipeline.ledger import Batch, Figures, Step, step_name
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.templates import Statement
-from xts_pipeline.warehouse import Transaction, Warehouse
+from xts_pipeline.warehouse import Transaction, Warehouse, working_on
 
 
 def loading_statement(
@@ -56,4 +56,5 @@ def load_satellite(
             rows_copied=int(counts["rows_copied"]),
         )
 
-    return run_step(warehouse, batch, step_name("satellite", satellite.name), satellite.shape, work, run)
+    with working_on(assisted=verdict == ASSISTED):
+        return run_step(warehouse, batch, step_name("satellite", satellite.name), satellite.shape, work, run)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xts_pipeline.errors import BatchStateError, IntegrityError
-from xts_pipeline.ledger import Batch, Figures, Step, step_name, step_of, utc_now
-from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
+from xts_pipeline.ledger import Batch, Figures, Step, record_queries, step_name, step_of, utc_now
+from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction, working_on
 
 Work: TypeAlias = Callable[[Transaction, Step], Figures]
 
@@ -52,10 +52,12 @@ def run_step(
             rows_scanned=transaction.rows_scanned,
             milliseconds=round(1000 * (time.perf_counter() - begun)),
         )
+        record_queries(transaction, warehouse, batch.batch_id, name, transaction.queries)
         transaction.run(render("control/record_step"), {**values, **vars(figures), "recorded_by": run})
         return StepResult(batch, step, figures, already_done=False)
 
-    return in_transaction(warehouse, once)
+    with working_on(run=run, source=batch.source, batch=batch.batch_id, step=name):
+        return in_transaction(warehouse, once)
 
 
 def _checked_step(

@@ -15,6 +15,7 @@ from xts_pipeline.metadata.types import ColumnType
 
 NAME = re.compile(r"[A-Za-z0-9_]+")
 COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){0,2}")
 MAX_NAME = 255  # the longest identifier and the longest record target
 
 
@@ -198,6 +199,9 @@ class SatelliteDeclaration(Declared):
 class DeliveryDeclaration(Declared):
     """Where a batch comes from when the load is not handed one."""
 
+    kind: Literal["file", "query", "table"] | None = Field(
+        default=None, description="table: staged by SQL from a table of the warehouse. Left out: by what is named."
+    )
     path: str | None = Field(
         default=None, description="A file; {partition} stands for the partition key; relative to the YAML file."
     )
@@ -212,10 +216,27 @@ class DeliveryDeclaration(Declared):
         default=None, description="The SQL of one batch; :partition is bound to the partition key."
     )
 
+    table: str | None = Field(
+        default=None, description="A table or view of the warehouse itself: database.schema.table, or less."
+    )
+    partition_column: str | None = Field(
+        default=None, description="Of the table: its rows with the partition key in this column are the batch."
+    )
+
     @model_validator(mode="after")
     def _one_kind(self) -> DeliveryDeclaration:
-        if (self.path is None) == (self.url is None):
-            raise ValueError("name a path, or a url with a query")
+        named = {"file": self.path, "query": self.url, "table": self.table}
+        given = [kind for kind, value in named.items() if value is not None]
+        if len(given) != 1:
+            raise ValueError("name a path, or a url with a query, or a table of the warehouse")
+        if self.kind not in {None, given[0]}:
+            raise ValueError(f"kind: {self.kind} goes with {'url and query' if self.kind == 'query' else self.kind}")
+        if self.table is not None and not TABLE_NAME.fullmatch(self.table):
+            raise ValueError(f"table: {self.table!r} is no table: write database.schema.table, or less, unquoted")
+        if self.partition_column is not None and (
+            self.table is None or not COLUMN_NAME.fullmatch(self.partition_column)
+        ):
+            raise ValueError("partition_column: a column of the table that is named")
         if self.delimiter in '"\r\n\0':
             raise ValueError(f"delimiter: {self.delimiter!r} cannot stand between the values of a CSV file")
         if (self.url is None) != (self.query is None):

@@ -12,17 +12,17 @@ from xts_pipeline.errors import DeclarationError
 from xts_pipeline.metadata import Catalog, OperatedSource
 from xts_pipeline.metadata.catalog import is_component, read_component, with_absolute_path
 from xts_pipeline.orchestration.checks import asset_checks
+from xts_pipeline.orchestration.configured import ConfiguredVault
 from xts_pipeline.orchestration.cycle_ops import VERDICTS_IO
 from xts_pipeline.orchestration.deliveries_schedule import deliveries_schedule
 from xts_pipeline.orchestration.deliveries_sensor import deliveries_sensor
 from xts_pipeline.orchestration.load_cycle import load_cycle
 from xts_pipeline.orchestration.nodes import SourceNodes
-from xts_pipeline.orchestration.resource import DuckDBVault
 from xts_pipeline.orchestration.scaffold import XtsSourceScaffolder
 from xts_pipeline.orchestration.staging_asset import staging_asset
 
 # One of each a process: definitions of several sources merge only when their resources are the same.
-RESOURCES = {"vaults": DuckDBVault(), VERDICTS_IO: dg.FilesystemIOManager()}
+RESOURCES = {"vaults": ConfiguredVault(), VERDICTS_IO: dg.FilesystemIOManager()}
 
 
 @dg.scaffold_with(XtsSourceScaffolder)

@@ -13,6 +13,7 @@ from xts_pipeline.ledger import Batch, Figures, Step, read_steps
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.orchestration.correction import corrected_timeline
 from xts_pipeline.orchestration.nodes import SourceNodes
+from xts_pipeline.orchestration.query_evidence import of_queries
 from xts_pipeline.staging.tables import HASH, known_columns
 from xts_pipeline.vault import Vault
 
@@ -53,6 +54,7 @@ def of_switch(vault: Vault, batch: Batch, run: str) -> Metadata:
         "xts/corrected_rows": sum(step.figures.corrected_rows for step in steps),
         **figures,
         **_done_before(steps, run),
+        **of_queries(vault, batch, [step.step for step in steps]),
     }
 
 
@@ -65,6 +67,7 @@ def of_xts(vault: Vault, batch: Batch, table: str, run: str) -> Metadata:
         "xts/violations": sum(step.figures.late_rows for step in steps),
         **_cost(steps),
         **_done_before(steps, run),
+        **of_queries(vault, batch, [step.step for step in steps]),
         **row_count(vault, batch, table),
     }
 
@@ -90,6 +93,7 @@ def of_satellite(vault: Vault, batch: Batch, satellite: Satellite, run: str) -> 
         **_cost([steps["satellite"]]),
         **overruled,
         **_done_before([steps["satellite"]], run),
+        **of_queries(vault, batch, [steps["satellite"].step]),
         **row_count(vault, batch, satellite.table),
         **_statement(vault, batch, satellite, loaded),
         **_timeline(vault, batch, satellite, loaded.verdict),
@@ -133,6 +137,7 @@ def of_merge(vault: Vault, batch: Batch, kind: str, table: str, run: str) -> Met
         "xts/inserted": sum(step.figures.rows_inserted for step in steps),
         **_cost(steps),
         **_done_before(steps, run),
+        **of_queries(vault, batch, [step.step for step in steps]),
         **row_count(vault, batch, table),
     }
 

@@ -15,10 +15,12 @@ from xts_pipeline.errors import UnreachableError, WarehouseBusyError, XtsError
 from xts_pipeline.metadata import Catalog
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.vault import Vault
+from xts_pipeline.warehouse import working_on
 from xts_pipeline.warehouse.duckdb import is_held
 
 # 5, 15, 35, 75 seconds on average, each between nothing and twice that, so that two that met do not meet again
 RETRIES = dg.RetryPolicy(max_retries=4, delay=5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
+BACKFILL_TAGS = frozenset({"dagster/backfill", "dagster/asset_partition_range_start"})
 Context = dg.AssetExecutionContext | dg.AssetCheckExecutionContext
 
 
@@ -51,7 +53,8 @@ def told_apart(context: Context) -> Iterator[None]:
 @contextmanager
 def working_vault(context: Context, vaults: VaultResource, catalog: Catalog) -> Iterator[Vault]:
     """The vault for the work of one op, its faults told apart; an op that has to wait for it says for whom."""
-    with told_apart(context), ExitStack() as stack:
+    backfill = not BACKFILL_TAGS.isdisjoint(context.run.tags)
+    with told_apart(context), working_on(run=context.run.run_id, backfill=backfill), ExitStack() as stack:
         try:
             vault = stack.enter_context(vaults.vault(catalog, patience=0))
         except WarehouseBusyError as busy:

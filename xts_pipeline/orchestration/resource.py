@@ -58,7 +58,7 @@ class DuckDBVault(VaultResource):
     def vault(self, catalog: Catalog, patience: float | None = None) -> Iterator[Vault]:
         """Open the vault of these sources over a connection of its own."""
         connected = self.connection() if patience is None else _closed_after(self._connected_within(patience))
-        with connected as connection, Vault.open(_declared(catalog), DuckDBWarehouse(connection)) as vault:
+        with connected as connection, Vault.open(declared_in(catalog), DuckDBWarehouse(connection)) as vault:
             yield vault
 
     @contextmanager
@@ -110,5 +110,6 @@ def _closed_after(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.Duck
         connection.close()
 
 
-def _declared(catalog: Catalog) -> list[Any]:
+def declared_in(catalog: Catalog) -> list[Any]:
+    """What `Vault.open` takes of a catalog's sources."""
     return [model.declaration for model in catalog.sources.values()]

@@ -11,9 +11,10 @@ from xts_pipeline.metadata import OperatedSource, SourceModel
 from xts_pipeline.orchestration.evidence import of_batch
 from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import KINDS, SourceNodes
+from xts_pipeline.orchestration.query_evidence import of_queries
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import root_run
-from xts_pipeline.staging.stamp import Stamped
+from xts_pipeline.staging.stamp import STAGING, Stamped
 from xts_pipeline.vault import Vault
 
 
@@ -37,7 +38,10 @@ def staging_asset(
         with working_vault(context, vaults, nodes.catalog) as vault:
             for partition in sorted(context.partition_keys):
                 stamped = _stage(vault, nodes.source, partition, root_run(context.run))
-                metadata = _metadata(nodes.source, stamped)
+                metadata = {
+                    **_metadata(nodes.source, stamped),
+                    **of_queries(vault, stamped.batch, [STAGING]),
+                }
                 context.add_asset_metadata(metadata, partition_key=partition)
                 context.log.info(_sentence(partition, stamped))
 
@@ -77,6 +81,8 @@ def _delivery(source: SourceModel, partition: str) -> dg.MetadataValue[Any]:
     declared = source.declaration.delivery
     if declared is None:
         return dg.MetadataValue.text("none declared")
+    if declared.table is not None:
+        return dg.MetadataValue.text(f"table {declared.table}")
     if declared.path is None:
         return dg.MetadataValue.md(f"```sql\n{declared.query}\n```")
     return dg.MetadataValue.path(declared.path.replace("{partition}", partition))

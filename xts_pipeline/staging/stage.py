@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
@@ -20,10 +21,12 @@ from xts_pipeline.metadata import ColumnType, SourceModel
 from xts_pipeline.staging.columns import Matched, match_columns, settle_types
 from xts_pipeline.staging.faults import Fault, Faults
 from xts_pipeline.staging.fingerprint import Fingerprint
-from xts_pipeline.staging.readers import Chunk, Delivery
+from xts_pipeline.staging.making import build_tables
+from xts_pipeline.staging.readers import Chunk, Delivery, TableDelivery
 from xts_pipeline.staging.rows import APPLIED, fit_rows, malformed_faults, staged_rows
-from xts_pipeline.staging.stamp import StagedBatch, Stamped, discard, stamp
-from xts_pipeline.staging.tables import TableBuilder, known_columns, remembered_types
+from xts_pipeline.staging.stamp import STAGING, StagedBatch, Stamped, discard, stamp
+from xts_pipeline.staging.table_source import stage_table, table_types
+from xts_pipeline.staging.tables import known_columns, remembered_types
 from xts_pipeline.staging.ties import (
     RejectedRow,
     as_json,
@@ -33,7 +36,7 @@ from xts_pipeline.staging.ties import (
     restore_ties,
 )
 from xts_pipeline.staging.typing import fit
-from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
+from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction, working_on
 
 MAX_PARTITION_KEY = 255
 UNSTAMPED_FOR = timedelta(days=1)  # staged rows older than this without a stamp were left by a crash
@@ -69,7 +72,7 @@ def new_batch_id(now: datetime) -> str:
 def stage(
     warehouse: Warehouse,
     source: SourceModel,
-    delivery: Delivery,
+    delivery: Delivery | TableDelivery,
     partition: str | None,
     *,
     root_run: str | None = None,
@@ -86,18 +89,19 @@ def stage(
     checked_partition(source.name, partition)
     started = utc_now()
     batch_id = new_batch_id(started)
-    staged = in_transaction(
-        warehouse,
-        lambda transaction: _Staging(transaction, warehouse, source, delivery, batch_id, progress).run(
-            partition, started
-        ),
-    )
-    try:
-        stamped = stamp(warehouse, source, staged, root_run=root_run, load_timestamp=load_timestamp, clock=clock)
-    except Exception:
-        in_transaction(warehouse, lambda again: discard(again, warehouse, source, staged.batch_id))
-        raise
-    _purge(warehouse, source, started)
+    with working_on(run=root_run, source=source.name, batch=batch_id, step=STAGING):
+        staged = in_transaction(
+            warehouse,
+            lambda transaction: _Staging(transaction, warehouse, source, delivery, batch_id, progress).run(
+                partition, started
+            ),
+        )
+        try:
+            stamped = stamp(warehouse, source, staged, root_run=root_run, load_timestamp=load_timestamp, clock=clock)
+        except Exception:
+            in_transaction(warehouse, lambda again: discard(again, warehouse, source, staged.batch_id))
+            raise
+        _purge(warehouse, source, started)
     return stamped
 
 
@@ -123,7 +127,7 @@ class _Staging:
     transaction: Transaction
     warehouse: Warehouse
     source: SourceModel
-    delivery: Delivery
+    delivery: Delivery | TableDelivery
     batch_id: str
     progress: Progress | None
     faults: Faults = field(default_factory=Faults)
@@ -139,9 +143,11 @@ class _Staging:
 
     def run(self, partition: str | None, started: datetime) -> StagedBatch:
         """Read, fit, hash and write every row; refuse or set aside what is wrong."""
+        if isinstance(self.delivery, TableDelivery):
+            return self._run_table(self.delivery, partition, started)
         chunks = self.delivery.chunks()
         try:
-            undeclared = self._read(chunks, partition)
+            undeclared = self._read(self.delivery, chunks, partition)
             self._appended()
         finally:
             self.appender.shutdown()
@@ -149,25 +155,44 @@ class _Staging:
                 chunks.close()  # a query's connection is let go of here, and not whenever memory is swept
         if self.faults and not self.quarantines:
             raise DeliveryError(self.faults.message(self.source.name, self.delivery.name))
+        return self._batch(partition, started, self.fingerprint.hexdigest(self.source), undeclared)
+
+    def _batch(
+        self, partition: str | None, started: datetime, fingerprint: str, undeclared: tuple[str, ...]
+    ) -> StagedBatch:
         bounds = self._settled()
         return StagedBatch(
             batch_id=self.batch_id,
             partition=partition,
-            fingerprint=self.fingerprint.hexdigest(self.source),
+            fingerprint=fingerprint,
             rows_rejected=self.rows_rejected,
             started_at=started,
             undeclared_columns=undeclared,
+            queries=tuple(self.transaction.queries),
             **bounds,
         )
 
-    def _read(self, chunks: Iterator[Chunk], partition: str | None) -> tuple[str, ...]:
+    def _run_table(self, delivery: TableDelivery, partition: str | None, started: datetime) -> StagedBatch:
+        """Stage a table of the warehouse by SQL alone."""
+        types = table_types(self.source)
+        applied = self._partition_applied(partition)
+        values: dict[str, object] = {
+            "batch_id": self.batch_id,
+            "partition": partition,
+            "partition_applied": None if applied is None else applied.as_py(),
+        }
+        self._build_tables(types)
+        fingerprint = stage_table(self.transaction, self.warehouse, self.source, delivery, types, values)
+        return self._batch(partition, started, fingerprint, ())
+
+    def _read(self, delivery: Delivery, chunks: Iterator[Chunk], partition: str | None) -> tuple[str, ...]:
         """Read and write every chunk; gives the delivered columns that nobody declared."""
         first = next(chunks, None)
-        if first is None and not self.delivery.columns:
+        if first is None and not delivery.columns:
             return ()
-        matched = match_columns(self.source, self.delivery)
+        matched = match_columns(self.source, delivery)
         if first is not None:
-            self._write(chain([first], chunks), first, matched, self._partition_applied(partition))
+            self._write(delivery, chain([first], chunks), first, matched, self._partition_applied(partition))
         return matched.undeclared
 
     def _partition_applied(self, partition: str | None) -> pa.Scalar | None:
@@ -184,13 +209,18 @@ class _Staging:
         return fitted.values[0]
 
     def _write(
-        self, chunks: Iterator[Chunk], first: Chunk, matched: Matched, partition_applied: pa.Scalar | None
+        self,
+        delivery: Delivery,
+        chunks: Iterator[Chunk],
+        first: Chunk,
+        matched: Matched,
+        partition_applied: pa.Scalar | None,
     ) -> None:
         types: dict[str, ColumnType] | None = None
         rows_read = 0
         for chunk in chunks:
             if types is None and chunk.table.num_rows:
-                types = self._typed(matched, chunk.table)
+                types = self._typed(delivery, matched, chunk.table)
                 self._build_tables(types)
             rows = fit_rows(self.source, chunk, matched, types, partition_applied) if types else None
             faults = rows.faults if rows else malformed_faults(chunk)
@@ -201,14 +231,13 @@ class _Staging:
             if self.progress:
                 self.progress(rows_read)
 
-    def _typed(self, matched: Matched, first: pa.Table) -> dict[str, ColumnType]:
+    def _typed(self, delivery: Delivery, matched: Matched, first: pa.Table) -> dict[str, ColumnType]:
         """The types of the staged columns, settled by the first rows where nothing else says."""
         remembered = remembered_types(self.transaction, self.warehouse, self.source)
-        return settle_types(self.source, self.delivery, matched, first, remembered)
+        return settle_types(self.source, delivery, matched, first, remembered)
 
     def _build_tables(self, types: dict[str, ColumnType]) -> None:
-        known = known_columns(self.transaction, self.warehouse)
-        TableBuilder(self.transaction, self.warehouse, self.source, types, known).build()
+        build_tables(self.transaction, self.warehouse, self.source, types)
 
     def _build_declared_tables(self) -> None:
         """An empty batch makes the tables too, where no row is needed to know their types."""
@@ -220,7 +249,9 @@ class _Staging:
         """Append rows while the next chunk is read and hashed; whoever uses the transaction waits for it first."""
         if staged.num_rows:
             self._appended()
-            self.appending = self.appender.submit(self.transaction.append, "staged", self.source.rows_table, staged)
+            work = copy_context()  # what labels the statements, which a thread does not inherit
+            append = self.transaction.append
+            self.appending = self.appender.submit(work.run, append, "staged", self.source.rows_table, staged)
             self.fingerprint.add(self.source, staged)
 
     def _appended(self) -> None:

@@ -16,13 +16,16 @@ from xts_pipeline.ledger import (
     batch_of_stamp,
     batches_of_partition,
     newest_stamp,
+    record_queries,
     steps_of_source,
     utc_now,
     write_batch,
 )
 from xts_pipeline.metadata import SourceModel
 from xts_pipeline.staging.tables import known_columns
-from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
+from xts_pipeline.warehouse import QueryRun, Transaction, Warehouse, in_transaction
+
+STAGING = "stage"  # what the queries of the staging are recorded under, which is no step of the cycle
 
 
 class LoadTimestampError(XtsError, ValueError):
@@ -42,6 +45,7 @@ class StagedBatch:
     newest_applied_timestamp: datetime | None
     started_at: datetime
     undeclared_columns: tuple[str, ...]
+    queries: tuple[QueryRun, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ def stamp(
         transaction.run(render("control/set_clock"), {"load_timestamp": given})
         batch = _batch(source, staged, given, root_run)
         write_batch(transaction, warehouse, batch, _steps(source, batch))
+        record_queries(transaction, warehouse, batch.batch_id, STAGING, staged.queries)
         return Stamped(batch, is_new=True, undeclared_columns=staged.undeclared_columns)
 
     return in_transaction(warehouse, work)

@@ -7,7 +7,7 @@ catalog has to be read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xts_pipeline.errors import BatchStateError, DeclarationError
 from xts_pipeline.metadata import ColumnType, Hub, Link, Parent, Satellite, SourceModel
@@ -27,28 +27,38 @@ CONTROL_TABLES = (
     "rejected_row",
     "delivery",
 )
+CONTROL_TABLES_APART = ("pending_statement", "step_query")  # where DDL commits, and queries have an id
 DELIVERIES = "control.delivery"  # who writes it marks its row in control.target_table, as a step does with its table
 Known = dict[str, dict[str, str]]
 
 
-def prepare_control(transaction: Transaction, warehouse: Warehouse, algorithm: str) -> None:
-    """Make the three schemas and the control tables; DeclarationError when the vault was made with other hashes."""
+def prepare_control(transaction: Transaction, warehouse: Warehouse, algorithm: str, *, tables_too: bool = True) -> None:
+    """Make the three schemas and the control tables, and fill them with what a new vault begins with.
+
+    `tables_too`: left out where DDL is no part of a transaction. DeclarationError when the vault was made with other
+    hashes.
+    """
     render = warehouse.renderer.render
-    for schema in ("vault", "staged", "control"):
-        transaction.run(render("ddl/schema", schema=schema), {})
-    for table in CONTROL_TABLES:
-        transaction.run(render(f"ddl/control_{table}"), {})
+    if tables_too:
+        for schema in ("vault", "staged", "control"):
+            transaction.run(render("ddl/schema", schema=schema), {})
+        for table in CONTROL_TABLES:
+            transaction.run(render(f"ddl/control_{table}"), {})
     transaction.run(render("control/begin_clock"), {})
     transaction.run(render("control/insert_target"), {"target_table": DELIVERIES})
-    setting = {"name": "hash_algorithm", "value": algorithm}
-    found = transaction.rows(render("control/setting"), setting)
-    if not found:
-        transaction.run(render("control/insert_setting"), setting)
-    elif found[0]["value"] != algorithm:
+    if not check_algorithm(transaction, warehouse, algorithm):
+        transaction.run(render("control/insert_setting"), {"name": "hash_algorithm", "value": algorithm})
+
+
+def check_algorithm(transaction: Transaction, warehouse: Warehouse, algorithm: str) -> bool:
+    """Whether the vault has an algorithm yet; DeclarationError when it was made with another."""
+    found = transaction.rows(warehouse.renderer.render("control/setting"), {"name": "hash_algorithm"})
+    if found and found[0]["value"] != algorithm:
         raise DeclarationError(
             f"hash_algorithm: this vault was made with {found[0]['value']}, the sources declare {algorithm}: "
             f"declare {found[0]['value']}, or load into a new vault"
         )
+    return bool(found)
 
 
 def known_columns(transaction: Transaction, warehouse: Warehouse) -> Known:
@@ -83,33 +93,32 @@ def to_be_seeded(transaction: Transaction, warehouse: Warehouse, source: SourceM
 
 @dataclass(frozen=True)
 class TableBuilder:
-    """Makes and grows the tables of one source inside one transaction."""
+    """Makes and grows the tables of one source inside one transaction: `define` first, then `fill`."""
 
     transaction: Transaction
     warehouse: Warehouse
     source: SourceModel
     types: Mapping[str, ColumnType]
     known: Known
+    made: list[Satellite] = field(default_factory=list)  # by `define`
 
-    def build(self) -> None:
-        """Make every table of the source that is not there, add the columns that are new, seed the XTS that are due."""
+    def define(self) -> None:
+        """Make every table of the source that is not there, and add the columns that are new."""
         self._refuse_other_case()
         self._refuse_other_prefix()
         self._staged()
-        parents: dict[str, Parent] = {}
         for hub in self.source.hubs:
             self._hub(hub)
-            parents[hub.table] = hub.parent
         for link in self.source.links:
             self._link(link)
-            parents[link.table] = link.parent
-        for parent in parents.values():
-            self._run("ddl/xts", parent=parent, algorithm=self.algorithm)
-            self._target(parent.xts_table)
-        seeded = to_be_seeded(self.transaction, self.warehouse, self.source)
         for satellite in self.source.satellites:
             self._satellite(satellite)
-        for satellite in seeded:
+
+    def fill(self) -> None:
+        """Give the satellites just made their ghost record, and seed the XTS that are due."""
+        for satellite in self.made:
+            self._run("load/ghost", satellite=satellite, algorithm=self.algorithm)
+        for satellite in to_be_seeded(self.transaction, self.warehouse, self.source):
             self._run("load/xts_seed", {"record_target": satellite.record_target}, satellite=satellite)
             self._run("control/assist_satellite", {"satellite": satellite.name})
 
@@ -143,6 +152,7 @@ class TableBuilder:
             self._run("ddl/hub", hub=hub, columns=columns, algorithm=self.algorithm)
             self._remember(hub.table, wanted)
             self._target(hub.table)
+            self._xts(hub.parent)
         elif known != wanted:
             raise DeclarationError(
                 f"{hub.table} was made with the business key {_spelled(known)}, source {self.source.name} brings "
@@ -156,11 +166,16 @@ class TableBuilder:
             self._run("ddl/link", link=link, algorithm=self.algorithm)
             self._remember(link.table, wanted)
             self._target(link.table)
+            self._xts(link.parent)
         elif known != wanted:
             raise DeclarationError(
                 f"{link.table} was made with {_spelled(known)}, source {self.source.name} brings {_spelled(wanted)}: "
                 "the hubs of a link and their order never change; give the new combination a link of its own"
             )
+
+    def _xts(self, parent: Parent) -> None:
+        self._run("ddl/xts", parent=parent, algorithm=self.algorithm)
+        self._target(parent.xts_table)
 
     def _satellite(self, satellite: Satellite) -> None:
         wanted = {column: str(self.types[column]) for column in satellite.columns}
@@ -169,11 +184,11 @@ class TableBuilder:
                 self._run("ddl/satellite_sequence", satellite=satellite)
             columns = tuple((column, self.types[column]) for column in satellite.columns)
             self._run("ddl/satellite", satellite=satellite, columns=columns, algorithm=self.algorithm)
-            self._run("load/ghost", satellite=satellite, algorithm=self.algorithm)
             self._remember(satellite.table, wanted)
             self._target(satellite.table)
             state = {"source": satellite.source, "satellite": satellite.name, "hangs_on": satellite.key}
             self._run("control/insert_satellite", {**state, "xts_assisted": satellite.xts_assisted})
+            self.made.append(satellite)
             return
         self._refuse_other_owner(satellite)
         if gone := sorted(self.known[satellite.table].keys() - wanted.keys()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from xts_pipeline.errors import WarehouseBusyError
 from xts_pipeline.templates import Renderer, Statement
+from xts_pipeline.warehouse.work import QueryRun
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -28,6 +29,11 @@ class Transaction(Protocol):
     @property
     def rows_scanned(self) -> int | None:
         """The rows that the load statements of this transaction scanned so far; None when the engine does not say."""
+        ...
+
+    @property
+    def queries(self) -> Sequence[QueryRun]:
+        """What ran in it so far, on an engine that gives queries an id."""
         ...
 
     def run(self, statement: Statement, values: Mapping[str, object]) -> None:
@@ -47,12 +53,21 @@ class Warehouse(Protocol):
     """A place that holds the vault."""
 
     @property
+    def rolls_back_ddl(self) -> bool:
+        """Whether DDL is part of a transaction. Where it is not, tables are made apart, by `define`."""
+        ...
+
+    @property
     def renderer(self) -> Renderer:
         """Renders statements for this engine and this place."""
         ...
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction; commit at the end of the block, roll back on any exception."""
+        ...
+
+    def define(self, statements: Sequence[Statement]) -> None:
+        """Run DDL outside of any transaction, each statement committed at once."""
         ...
 
     def query(self, sql: str) -> pd.DataFrame:
@@ -65,6 +80,10 @@ class Warehouse(Protocol):
 
     def is_conflict(self, error: BaseException) -> bool:
         """Whether an error says that another writer came first, so that trying again may help."""
+        ...
+
+    def is_missing(self, error: BaseException) -> bool:
+        """Whether an error says that a table or schema is not there."""
         ...
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,8 @@ import pyarrow as pa
 from xts_pipeline.errors import WarehouseBusyError, WarehouseError
 from xts_pipeline.templates import Places, Renderer, Statement, renderer
 from xts_pipeline.warehouse.base import Row
+from xts_pipeline.warehouse.frames import to_frame
+from xts_pipeline.warehouse.work import QueryRun
 
 _SIZE = re.compile(r"[0-9]+(\.[0-9]+)? ?[KMGT]i?B")
 _SETTINGS = "set TimeZone = 'UTC'"
@@ -51,6 +53,8 @@ def _quoted(name: str | None) -> str:
 
 class DuckDBTransaction:
     """One transaction on one cursor."""
+
+    queries: Sequence[QueryRun] = ()  # DuckDB gives queries no id
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection, places: Places) -> None:
         self._cursor = cursor
@@ -95,6 +99,8 @@ class DuckDBTransaction:
 
 class DuckDBWarehouse:
     """A DuckDB database over a connection that somebody opened; `close` closes it."""
+
+    rolls_back_ddl = True
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, places: Places | None = None) -> None:
         self._connection = connection
@@ -144,6 +150,12 @@ class DuckDBWarehouse:
                 _roll_back(cursor)
                 raise
 
+    def define(self, statements: Sequence[Statement]) -> None:
+        """Run DDL in a transaction of its own."""
+        with self.transaction() as transaction:
+            for statement in statements:
+                transaction.run(statement, {})
+
     def query(self, sql: str) -> pd.DataFrame:
         """Run one SELECT in a read-only transaction; WarehouseError for anything else.
 
@@ -175,6 +187,10 @@ class DuckDBWarehouse:
         """Whether two transactions wrote the same rows and this one came second."""
         return isinstance(error, duckdb.TransactionException) and "onflict" in str(error)
 
+    def is_missing(self, error: BaseException) -> bool:
+        """Whether an error says that a table or schema is not there."""
+        return isinstance(error, duckdb.CatalogException)
+
     def close(self) -> None:
         """Close the connection, and with it the file."""
         self._connection.close()
@@ -202,17 +218,3 @@ def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
         cursor.execute("rollback")
     except duckdb.TransactionException:
         return
-
-
-def to_frame(table: pa.Table) -> pd.DataFrame:
-    """An Arrow table as pandas, nothing rounded on the way."""
-    frame: pd.DataFrame = table.to_pandas()
-    for position, field in enumerate(table.schema):
-        values = table.column(position)
-        if not values.null_count:
-            continue
-        if pa.types.is_integer(field.type):
-            frame.isetitem(position, pd.array(values.to_pylist(), dtype="Int64"))
-        elif pa.types.is_boolean(field.type):
-            frame.isetitem(position, pd.array(values.to_pylist(), dtype="boolean"))
-    return frame

@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from xts_pipeline.errors import DeliveryError
 from xts_pipeline.staging.readers.csv_file import open_csv_file
-from xts_pipeline.staging.readers.delivery import Chunk, Delivery, MalformedRow, Wanted
+from xts_pipeline.staging.readers.delivery import Chunk, Delivery, MalformedRow, TableDelivery, Wanted
 from xts_pipeline.staging.readers.frame import open_frame, open_table
 from xts_pipeline.staging.readers.json_lines import open_json_lines
 from xts_pipeline.staging.readers.parquet_file import open_parquet_file
 from xts_pipeline.staging.readers.sql_query import open_sql
 
-__all__ = ["Chunk", "Delivery", "MalformedRow", "open_delivery", "open_sql"]
+__all__ = ["Chunk", "Delivery", "MalformedRow", "TableDelivery", "open_delivery", "open_sql"]
 
 _READERS: dict[str, Callable[[Path, int, Wanted], Delivery]] = {
     "parquet": lambda path, chunk_rows, _: open_parquet_file(path, chunk_rows),

@@ -52,6 +52,19 @@ class Delivery:
     fractions: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class TableDelivery:
+    """A table or view of the warehouse itself, or of it the rows of a partition: nothing is read, SQL stages it."""
+
+    table: str
+    partition_column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What error messages call it."""
+        return f"table {self.table}"
+
+
 Wanted = frozenset[str] | None  # the columns that will be loaded, in lower case; None is all
 
 

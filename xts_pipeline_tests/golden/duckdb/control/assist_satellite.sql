@@ -1,0 +1,4 @@
+-- Records that a satellite's XTS speaks for it from now on. Touches that satellite's row.
+update "control"."satellite"
+set xts_assisted = true
+where satellite = $satellite

@@ -1,0 +1,20 @@
+-- The batch that was given this load timestamp. Reads only.
+select
+    batch_id,
+    source,
+    partition_key,
+    fingerprint,
+    load_timestamp,
+    status,
+    root_run,
+    code_version,
+    rows_staged,
+    rows_rejected,
+    earliest_applied_timestamp,
+    newest_applied_timestamp,
+    started_at,
+    finished_at
+from "control"."load_batch"
+where
+    load_timestamp = $load_timestamp
+    and status <> 'abandoned'

@@ -1,0 +1,3 @@
+-- Remembers a column and its type. Inserts one row.
+insert into "control"."table_column" (table_name, column_name, column_type)
+values ($table_name, $column_name, $column_type)

@@ -1,0 +1,6 @@
+-- Begins a step: two writers of one step are serialised by its row. Touches that row.
+update "control"."load_step"
+set marked_at = $now
+where
+    batch_id = $batch_id
+    and step = $step

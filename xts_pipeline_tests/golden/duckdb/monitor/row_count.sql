@@ -1,0 +1,4 @@
+-- How many rows a table of the vault holds as known at a load timestamp. Reads only.
+select count(*) as row_count
+from "vault"."hub_customer"
+where dv_load_timestamp <= $load_timestamp

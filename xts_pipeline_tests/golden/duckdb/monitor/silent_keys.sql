@@ -1,0 +1,45 @@
+-- How many keys a satellite has, and how many of them none of the newest batches stated. Reads the satellite's keys, and
+-- of the XTS only the facts loaded between two stamps.
+with
+stated as (
+    select
+        batch.load_timestamp,
+        least(batch.newest_applied_timestamp, batch.load_timestamp) as heartbeat
+    from "control"."load_batch" as batch
+    inner join "control"."load_step" as step
+        on batch.batch_id = step.batch_id
+    where
+        step.kind = 'xts'
+        and step.subject = $satellite
+        and step.recorded_at is not null
+        and batch.newest_applied_timestamp is not null
+),
+front as (
+    select
+        load_timestamp,
+        heartbeat
+    from stated
+    qualify
+        rank() over (order by heartbeat desc) = 1
+        or row_number() over (order by heartbeat desc, load_timestamp desc) <= 3
+),
+keys as (
+    select distinct "dv_hashkey_lnk_customer_account" as dv_hashkey
+    from "vault"."sat_holding"
+    where dv_sid <> 0
+),
+seen as (
+    select distinct xts."dv_hashkey_lnk_customer_account" as dv_hashkey
+    from "vault"."sat_xt_lnk_customer_account" as xts
+    where
+        xts.dv_rectarget = $record_target
+        and xts.dv_load_timestamp >= $first_load_timestamp
+        and xts.dv_load_timestamp <= $last_load_timestamp
+        and xts.dv_load_timestamp in (select front.load_timestamp from front)
+)
+select
+    count(*) as all_keys,
+    coalesce(sum(case when seen.dv_hashkey is null then 1 else 0 end), 0) as silent_keys
+from keys
+left join seen
+    on keys.dv_hashkey = seen.dv_hashkey

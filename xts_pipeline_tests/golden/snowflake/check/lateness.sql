@@ -1,0 +1,96 @@
+-- How late the rows of a satellite come: the keys that came latest, the worst first, each with its business key. Every row
+-- carries the median and the nine in ten of all late rows, their number, and that of their keys. Reads only: one batch's
+-- facts, or all.
+with
+violations as (
+    select
+        xts."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" as dv_hashkey,
+        xts.dv_applied_timestamp,
+        xts.dv_load_timestamp
+    from "VAULT"."SAT_XT_LNK_CUSTOMER_ACCOUNT" as xts
+    where
+        xts.dv_rectarget = %(record_target)s
+        and xts.dv_sequence_violation
+),
+loads as (
+    select
+        xts."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" as dv_hashkey,
+        xts.dv_load_timestamp,
+        max(xts.dv_applied_timestamp) as newest_applied_timestamp
+    from "VAULT"."SAT_XT_LNK_CUSTOMER_ACCOUNT" as xts
+    where
+        xts.dv_rectarget = %(record_target)s
+        and xts."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" in (select violations.dv_hashkey from violations)
+    group by xts."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT", xts.dv_load_timestamp
+),
+loads_before as (
+    select
+        dv_hashkey,
+        dv_load_timestamp,
+        max(newest_applied_timestamp) over (
+            partition by dv_hashkey
+            order by dv_load_timestamp
+            rows between unbounded preceding and 1 preceding
+        ) as newest_applied_timestamp
+    from loads
+),
+late_facts as (
+    select
+        violations.dv_hashkey,
+        violations.dv_applied_timestamp,
+        violations.dv_load_timestamp,
+        loads_before.newest_applied_timestamp as dv_newest_before,
+        datediff('microsecond', violations.dv_applied_timestamp, loads_before.newest_applied_timestamp) as dv_late_by
+    from violations
+    inner join loads_before
+        on violations.dv_hashkey = loads_before.dv_hashkey
+        and violations.dv_load_timestamp = loads_before.dv_load_timestamp
+),
+distribution as (
+    select
+        percentile_cont(0.5) within group (order by dv_late_by) as dv_median,
+        percentile_cont(0.9) within group (order by dv_late_by) as dv_nine_in_ten,
+        count(*) as dv_late_rows
+    from late_facts
+),
+late_keys as (
+    select
+        dv_hashkey,
+        max(dv_late_by) as dv_late_by,
+        count(*) as dv_rows,
+        max(dv_load_timestamp) as dv_newest_load_timestamp,
+        count(*) over () as dv_found
+    from late_facts
+    group by dv_hashkey
+),
+failing as (
+    select
+        dv_hashkey,
+        dv_late_by,
+        dv_rows,
+        dv_newest_load_timestamp,
+        dv_found
+    from late_keys
+    order by dv_late_by desc nulls last, dv_rows desc, dv_hashkey
+    limit 20
+)
+select
+    "HUB_0"."CUSTOMER_ID" as "CUSTOMER_ID",
+    "HUB_1"."ACCOUNT_ID" as "ACCOUNT_ID",
+    failing.dv_late_by,
+    failing.dv_rows,
+    failing.dv_newest_load_timestamp,
+    distribution.dv_median,
+    distribution.dv_nine_in_ten,
+    distribution.dv_late_rows,
+    failing.dv_hashkey,
+    failing.dv_found
+from failing
+cross join distribution
+left join "VAULT"."LNK_CUSTOMER_ACCOUNT" as link
+    on failing.dv_hashkey = link."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT"
+left join "VAULT"."HUB_CUSTOMER" as "HUB_0"
+    on link."DV_HASHKEY_HUB_CUSTOMER" = "HUB_0"."DV_HASHKEY_HUB_CUSTOMER"
+left join "VAULT"."HUB_ACCOUNT" as "HUB_1"
+    on link."DV_HASHKEY_HUB_ACCOUNT" = "HUB_1"."DV_HASHKEY_HUB_ACCOUNT"
+order by failing.dv_late_by desc nulls last, failing.dv_rows desc, failing.dv_hashkey

@@ -1,0 +1,18 @@
+-- One batch by its id. Reads only.
+select
+    batch_id,
+    source,
+    partition_key,
+    fingerprint,
+    load_timestamp,
+    status,
+    root_run,
+    code_version,
+    rows_staged,
+    rows_rejected,
+    earliest_applied_timestamp,
+    newest_applied_timestamp,
+    started_at,
+    finished_at
+from "CONTROL"."LOAD_BATCH"
+where batch_id = %(batch_id)s

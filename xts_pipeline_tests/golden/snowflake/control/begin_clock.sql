@@ -1,0 +1,6 @@
+-- Gives the warehouse's clock its one row. Inserts one row, once.
+insert into "CONTROL"."CLOCK" (newest_load_timestamp, stamps_begun)
+select
+    null,
+    0
+where not exists (select 1 from "CONTROL"."CLOCK")

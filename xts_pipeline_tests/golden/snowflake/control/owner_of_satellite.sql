@@ -1,0 +1,6 @@
+-- The source that feeds a satellite, and what it hangs on. Reads only.
+select
+    source,
+    hangs_on
+from "CONTROL"."SATELLITE"
+where satellite = %(satellite)s

@@ -1,0 +1,9 @@
+-- Where the recent past begins for a batch: the latest beginning of a batch of its source with an earlier load. Reads
+-- only.
+select max(earlier.earliest_applied_timestamp) as recent_from
+from "CONTROL"."LOAD_BATCH" as earlier
+where
+    earlier.source = %(source)s
+    and earlier.status <> 'abandoned'
+    and earlier.load_timestamp < %(load_timestamp)s
+    and earlier.earliest_applied_timestamp <= %(earliest_applied_timestamp)s

@@ -1,0 +1,2 @@
+-- Makes one of the three schemas. Touches no rows.
+create schema if not exists "VAULT"

@@ -1,0 +1,2 @@
+-- Makes a role. Touches no rows.
+create role if not exists "XTS_OWNER"
