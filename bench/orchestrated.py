@@ -21,7 +21,7 @@ from xts_pipeline import Vault
 from xts_pipeline.definitions import build_definitions
 from xts_pipeline.metadata.catalog import COMPONENT_TYPE
 from xts_pipeline.orchestration.component import component_files
-from xts_pipeline.orchestration.resource import PATH_VARIABLE
+from xts_pipeline.warehouse import WAREHOUSE_VARIABLE
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 HEADER = ("customer_id", "applied", "city")
@@ -91,14 +91,14 @@ def _project(days: Sequence[date], keys: int, whole: bool) -> Iterator[tuple[Pat
         for partition, of in groups:
             with (data / f"{partition}.csv").open("w", newline="") as file:
                 csv.writer(file).writerows([HEADER, *_rows(of, keys)])
-        before = os.environ.get(PATH_VARIABLE)
-        os.environ[PATH_VARIABLE] = str(folder / "bench.duckdb")
+        before = os.environ.get(WAREHOUSE_VARIABLE)
+        os.environ[WAREHOUSE_VARIABLE] = f"duckdb:///{folder / 'bench.duckdb'}"
         try:
             yield folder, [partition for partition, _ in groups]
         finally:
-            os.environ.pop(PATH_VARIABLE)
+            os.environ.pop(WAREHOUSE_VARIABLE)
             if before is not None:
-                os.environ[PATH_VARIABLE] = before
+                os.environ[WAREHOUSE_VARIABLE] = before
 
 
 def _load_alone(days: Sequence[date], keys: int) -> float:

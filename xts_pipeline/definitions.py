@@ -13,7 +13,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from xts_pipeline.orchestration.component import RESOURCES, read_components
+from xts_pipeline.errors import DeclarationError
+from xts_pipeline.orchestration.component import RESOURCES, XtsSource, read_components
 from xts_pipeline.orchestration.watch import operations_definitions
 
 DEFS_FOLDER = Path(__file__).parent / "defs"
@@ -25,7 +26,15 @@ def build_definitions(folder: Path) -> dg.Definitions:
         own = dg.Definitions(executor=dg.in_process_executor, resources=RESOURCES)
         components = read_components(folder)
         watching = operations_definitions(components)
-        return dg.Definitions.merge(own, watching, *(component.definitions() for component in components))
+        return dg.Definitions.merge(own, watching, *(_definitions_of(component) for component in components))
+
+
+def _definitions_of(component: XtsSource) -> dg.Definitions:
+    """The definitions of one source; DeclarationError names it where Dagster refuses what it declares."""
+    try:
+        return component.definitions()
+    except dg.DagsterError as error:
+        raise DeclarationError(f"source {component.operated.source}: Dagster refuses it: {error}") from error
 
 
 @contextmanager

@@ -133,6 +133,39 @@ def test_a_row_that_is_older_than_a_column_was_hashed_without_it(late: Loaded) -
         assert check.run(vault.warehouse).found == 1
 
 
+def test_a_row_is_older_than_columns_that_were_declared_among_the_others() -> None:
+    """Empty columns all over, and three that came later in the middle: the order they came in tells which to leave."""
+    before = [f"c{number:02}" for number in range(12)]
+    after = [*before[:6], "n0", "n1", "n2", *before[6:]]
+
+    def declared(columns: list[str]) -> dict[str, Any]:
+        satellite = {"name": "sat_wide", "parent": {"hub": "key"}, "columns": dict.fromkeys(columns, "text")}
+        hubs = [{"hub": "key", "business_key": {"id": "text"}}]
+        return {
+            "source": "wide",
+            "record_source": "W",
+            "applied_timestamp": "day",
+            "hubs": hubs,
+            "satellites": [satellite],
+        }
+
+    def delivered(columns: list[str], day: str) -> pd.DataFrame:
+        sparse = {
+            name: ["x" if (key + place) % 5 == 0 else None for key in range(30)] for place, name in enumerate(columns)
+        }
+        return pd.DataFrame({"id": [str(key) for key in range(30)], "day": day, **sparse})
+
+    connection = duckdb.connect(":memory:")
+    for columns, day in ((before, "2026-01-01"), (after, "2026-01-02")):
+        with Vault.open([declared(columns)], DuckDBWarehouse(connection.cursor())) as vault:
+            vault.load("wide", delivered(columns, day), day)
+            check = next(of for of in checks_of(vault.catalog.source("wide")) if of.name == "hashdiff")
+            assert check.run(vault.warehouse).passed
+    connection.execute("update vault.sat_wide set n1 = 'y' where dv_sid = 3")
+    with Vault.open([declared(after)], DuckDBWarehouse(connection.cursor())) as vault:
+        assert check.run(vault.warehouse).found == 1
+
+
 def test_a_sample_is_bounded_and_the_same_each_time(late: Loaded) -> None:
     late.load("05", *((customer, f"town {customer}") for customer in range(10, 10 + 2 * SAMPLE)))
     late.execute("update vault.sat_city set city = 'x' where dv_sid > 7")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations, islice
 
 import pyarrow as pa
 
@@ -26,7 +25,6 @@ from xts_pipeline.staging.tables import known_columns
 from xts_pipeline.warehouse import Row, Transaction, Warehouse
 
 SAMPLE = 200  # rows; those with the smallest hashdiffs, which is a sample at random and the same each time
-YOUNGER_SETS = 300  # how many sets of columns to take for younger than a row
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class HashdiffCheck(Check):
         statement = asked.statement(warehouse.renderer, batch is not None)
         rows = transaction.rows(statement, {**(batch.values() if batch else {}), **asked.values})
         made = known_columns(transaction, warehouse)[self.model.table]
-        types = {column: ColumnType.parse(made[column]) for column in self.model.columns if column in made}
+        types = {column: ColumnType.parse(type_) for column, type_ in made.items() if column in self.model.columns}
         wrong = mismatches(rows, types, self.algorithm)
         kept = [{name: row[name] for name in row if name not in types} for row in wrong[:ROWS_SHOWN]]
         return Finding(len(wrong), readable(kept), told_of(batch))
@@ -79,20 +77,16 @@ def hashdiff(source: SourceModel, satellite: Satellite) -> Check:
 
 
 def mismatches(rows: Sequence[Row], types: Mapping[str, ColumnType], algorithm: hashing.Algorithm) -> list[Row]:
-    """The rows whose `dv_hashdiff` is not that of their columns.
+    """The rows whose `dv_hashdiff` is not that of their columns; `types` names the columns in the order they came.
 
-    A row that is older than a column has NULL there and was hashed without it, so that such sets of columns are tried.
+    A row that is older than a column has NULL there and was hashed without it and those that came after it.
     """
+    columns = list(types)
     wrong = _wrong(rows, types, algorithm)
-    for younger in islice(_sets_of([name for name in types if any(row[name] is None for row in wrong)]), YOUNGER_SETS):
-        if not wrong:
-            break
-        older = {name: of for name, of in types.items() if name not in younger}
-        if not older:
-            continue
-        may_be = [row for row in wrong if all(row[name] is None for name in younger)]
-        still = {id(row) for row in _wrong(may_be, older, algorithm)}
-        right = {id(row) for row in may_be} - still
+    for known in range(len(columns) - 1, 0, -1):
+        may_be = [row for row in wrong if all(row[name] is None for name in columns[known:])]
+        still = _wrong(may_be, {name: types[name] for name in columns[:known]}, algorithm)
+        right = {id(row) for row in may_be} - {id(row) for row in still}
         wrong = [row for row in wrong if id(row) not in right]
     return wrong
 
@@ -103,11 +97,3 @@ def _wrong(rows: Sequence[Row], types: Mapping[str, ColumnType], algorithm: hash
     columns = {name: pa.array([row[name] for row in rows], of.arrow) for name, of in types.items()}
     hashes = hashing.hashdiff(columns, algorithm=algorithm).to_pylist()
     return [row for row, made in zip(rows, hashes, strict=True) if bytes(row["dv_hashdiff"]) != made]
-
-
-def _sets_of(columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Sets of columns, those declared last first: columns are added at the end."""
-    last_first = [*reversed(columns)]
-    prefixes = (tuple(last_first[:size]) for size in range(1, len(last_first) + 1))
-    others = chain.from_iterable(combinations(last_first, size) for size in range(1, len(last_first) + 1))
-    return chain(prefixes, others)

@@ -90,16 +90,21 @@ def _dagster(settings: Settings, side_by_side: bool, fix: bool) -> list[Judged]:
     from xts_pipeline.orchestration.nodes import SourceNodes
 
     folder = os.environ.get(HOME_VARIABLE)
-    if not folder or not (Path(folder) / "dagster.yaml").is_file():
-        found = f"${HOME_VARIABLE} is {folder or 'not set'}" + (", where no dagster.yaml is" if folder else "")
-        advice = "set it to a folder with a copy of dagster.yaml or dagster.snowflake.yaml"
-        return [Judged("ERROR", HOME_VARIABLE, found, advice)]
+    if not folder or not Path(folder).is_absolute() or not (Path(folder) / "dagster.yaml").is_file():
+        missing = ", where no dagster.yaml is" if folder and Path(folder).is_absolute() else ""
+        relative = ", a relative path, which Dagster refuses" if folder and not Path(folder).is_absolute() else ""
+        advice = "set it to the absolute path of a folder with a copy of dagster.yaml or dagster.snowflake.yaml"
+        return [Judged("ERROR", HOME_VARIABLE, f"${HOME_VARIABLE} is {folder or 'not set'}{missing}{relative}", advice)]
     catalog = settings.catalog
     pools = [SourceNodes(model, catalog).pool for model in catalog.sources.values()]
     operated = [read_component(path) for path in settings.files if is_component(path)]
-    with dg.DagsterInstance.from_config(folder) as instance:
-        if fix:
-            set_limits(instance, pools)
-        home = read_home(instance)
+    try:
+        with dg.DagsterInstance.from_config(folder) as instance:
+            if fix:
+                set_limits(instance, pools)
+            home = read_home(instance)
+    except Exception as error:  # whatever a setting leads to: a class that is not there, a storage out of reach
+        told = f"{folder}/dagster.yaml does not give an instance: {type(error).__name__}: {error}"
+        return [Judged("ERROR", HOME_VARIABLE, told, "compare it with the dagster.yaml of this project")]
     has_schedules = any(source.schedule is not None for source in operated)
     return judge(home, side_by_side=side_by_side, pools=pools, has_schedules=has_schedules)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +17,9 @@ from xts_pipeline.metadata.catalog import is_component
 from xts_pipeline.staging.making import open_control
 from xts_pipeline.vault import Vault
 from xts_pipeline.views import TimestampError, as_utc
-from xts_pipeline.warehouse import SNOWFLAKE, Warehouse, open_warehouse
+from xts_pipeline.warehouse import DEFAULT_WAREHOUSE, SNOWFLAKE, WAREHOUSE_VARIABLE, Warehouse, open_warehouse
 
 DEFAULT_SOURCES = "xts_pipeline/defs"
-DEFAULT_WAREHOUSE = "duckdb:///warehouse.duckdb"
 DUCKDB = "duckdb:///"
 
 P = ParamSpec("P")
@@ -136,10 +134,10 @@ def vault_options(command: Callable[Concatenate[Settings, P], T]) -> Callable[..
     )
     @click.option(
         "--warehouse",
-        envvar="XTS_WAREHOUSE",
-        default=_default_warehouse,
+        envvar=WAREHOUSE_VARIABLE,
+        default=DEFAULT_WAREHOUSE,
         metavar="URL",
-        help=f"Where the vault is. [env: XTS_WAREHOUSE; default: {DEFAULT_WAREHOUSE}]",
+        help=f"Where the vault is. [env: {WAREHOUSE_VARIABLE}; default: {DEFAULT_WAREHOUSE}]",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
     @functools.wraps(command)
@@ -147,12 +145,6 @@ def vault_options(command: Callable[Concatenate[Settings, P], T]) -> Callable[..
         return command(Settings(sources, warehouse, as_json), *args, **kwargs)
 
     return with_settings
-
-
-def _default_warehouse() -> str:
-    """The file that Dagster's resource would open too."""
-    path = os.environ.get("XTS_DUCKDB_PATH")
-    return f"{DUCKDB}{path}" if path else DEFAULT_WAREHOUSE
 
 
 def _as_owner(warehouse: Warehouse) -> Warehouse:

@@ -15,7 +15,20 @@ from xts_pipeline.metadata.model import Satellite, SourceModel
 from xts_pipeline.metadata.operation import OperatedSource
 
 COMPONENT_TYPE = "xts_pipeline.XtsSource"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is several times faster
+_PACKAGE = COMPONENT_TYPE.partition(".")[0] + "."
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # in C it is several times faster
+    """Reads YAML, and refuses a mapping that holds a key twice, of which the first would be lost."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        if twice := sorted({str(key) for key in keys if keys.count(key) > 1}):
+            raise yaml.constructor.ConstructorError(None, None, f"{', '.join(twice)} stands twice", node.start_mark)
+        made: dict[Any, Any] = super().construct_mapping(node, deep)
+        return made
+
+
 Declared = TypeVar("Declared", bound=SourceDeclaration)
 
 
@@ -46,13 +59,21 @@ def read_component(path: Path) -> OperatedSource:
 
 
 def is_component(path: Path) -> bool:
-    """Whether a YAML file declares a source in Dagster's component form; one that names no such type is not parsed."""
-    return COMPONENT_TYPE.encode() in path.read_bytes() and _read_yaml(path).get("type") == COMPONENT_TYPE
+    """Whether a YAML file declares a source in Dagster's component form; one that names no such type is not parsed.
+
+    DeclarationError for a type of this package that it has not: a source must not be missed for a slip of the pen.
+    """
+    if _PACKAGE.encode() not in path.read_bytes():
+        return False
+    named = _read_yaml(path).get("type")
+    if isinstance(named, str) and named.startswith(_PACKAGE) and named != COMPONENT_TYPE:
+        raise DeclarationError(f"{path}: there is no type {named}; write `type: {COMPONENT_TYPE}`")
+    return bool(named == COMPONENT_TYPE)
 
 
 def _read_yaml(path: Path) -> Mapping[str, Any]:
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except OSError as error:
         raise DeclarationError(f"{path}: the declaration cannot be read: {error.strerror or error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -85,6 +106,8 @@ def _explained(error: ValidationError) -> Iterable[str]:
             yield f"  {field}: there is no such field; see `xts fields` for those there are"
         elif fault["type"] == "missing":
             yield f"  {field}: this field is missing"
+        elif fault["type"] == "model_type":
+            yield f"  {field}: write a mapping of its fields; see `xts fields` for those there are"
         else:
             yield f"  {field}: {fault['msg'].removeprefix('Value error, ')}"
 

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from xts_pipeline.metadata.declaration import Declared, Zone
 from xts_pipeline.metadata.schedule import Cron
@@ -40,7 +40,10 @@ def span_of(duration: str) -> timedelta:
     match = _DURATION.fullmatch(duration)
     if match is None or not float(match[1]):
         raise ValueError(f"{duration!r} is no duration: write a number and s, min, h or d, like 26h or 30min")
-    return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    try:
+        return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        raise ValueError(f"{duration!r} is longer than a calendar: write a shorter one") from None
 
 
 def _checked_duration(value: str) -> str:
@@ -48,7 +51,13 @@ def _checked_duration(value: str) -> str:
     return value
 
 
-Duration = Annotated[str, AfterValidator(_checked_duration)]
+def _with_unit(value: object) -> object:
+    if isinstance(value, int | float):
+        raise ValueError(f"{value} is no duration: write a number and s, min, h or d, like 26h or 30min")
+    return value
+
+
+Duration = Annotated[str, BeforeValidator(_with_unit), AfterValidator(_checked_duration)]
 
 
 class Freshness(Declared):

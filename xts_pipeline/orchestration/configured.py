@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,8 +12,7 @@ from xts_pipeline.errors import DeclarationError
 from xts_pipeline.metadata import Catalog
 from xts_pipeline.orchestration.resource import DuckDBVault, VaultResource
 from xts_pipeline.vault import Vault
-
-WAREHOUSE_VARIABLE = "XTS_WAREHOUSE"  # the URL that the command line opens too
+from xts_pipeline.warehouse import SNOWFLAKE, WAREHOUSE_VARIABLE, configured_url
 
 
 class ConfiguredVault(DuckDBVault):
@@ -31,13 +29,13 @@ class ConfiguredVault(DuckDBVault):
     @contextmanager
     def vault(self, catalog: Catalog, patience: float | None = None) -> Iterator[Vault]:
         """Open the vault of these sources in the warehouse that is configured."""
-        url = os.environ.get(WAREHOUSE_VARIABLE, "")
-        named = self.warehouse or ("snowflake" if url.startswith("snowflake:") else "duckdb")
+        url = configured_url()
+        named = self.warehouse or ("snowflake" if url.startswith(SNOWFLAKE) else "duckdb")
         if named == "duckdb":
             with super().vault(catalog, patience) as vault:
                 yield vault
         elif named == "snowflake":
-            with _snowflake(url if url.startswith("snowflake:") else "snowflake://", self.snowflake).vault(
+            with _snowflake(url if url.startswith(SNOWFLAKE) else "snowflake://", self.snowflake).vault(
                 catalog, patience
             ) as vault:
                 yield vault

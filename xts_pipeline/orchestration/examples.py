@@ -13,9 +13,10 @@ from rich.table import Table
 from xts_pipeline.cycle import NORMAL
 from xts_pipeline.definitions import DEFS_FOLDER, defs
 from xts_pipeline.ledger import Batch, Figures, Step, newest_batch, read_steps
-from xts_pipeline.orchestration.resource import DuckDBVault
+from xts_pipeline.metadata import Catalog
+from xts_pipeline.orchestration.configured import ConfiguredVault
 from xts_pipeline.vault import Vault
-from xts_pipeline.warehouse import DuckDBWarehouse
+from xts_pipeline.warehouse import configured_url
 
 DELIVERED = {
     "sapbw_customer": ("2021-01-01", "2021-01-03", "2021-01-02"),
@@ -36,8 +37,7 @@ def main() -> int:
             for partition in partitions:
                 console.print(f"Dagster runs load_{source}, partition {partition}")
                 replayed[source, partition] = _run(instance, source, partition)
-    file = DuckDBVault().path
-    with Vault.open(sorted(DEFS_FOLDER.glob("*/defs.yaml")), DuckDBWarehouse.open(file)) as vault:
+    with ConfiguredVault().vault(Catalog.read(sorted(DEFS_FOLDER.glob("*/defs.yaml")))) as vault:
         for source in DELIVERED:
             console.print(f"\n[bold]{source}: load cycles in the order of delivery")
             console.print(_cycles(vault, source, replayed))
@@ -48,7 +48,7 @@ def main() -> int:
     if all(replayed.values()):
         console.print("Everything was replayed: the files hold what they held, and nothing in the vault changed.")
     console.print(
-        f"The vault is {file}. Look around with `make ui`, `.venv/bin/xts status`, `.venv/bin/xts violations`."
+        f"The vault is {configured_url()}. Look around: `make ui`, `.venv/bin/xts status`, `.venv/bin/xts violations`."
     )
     return 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -16,12 +15,17 @@ from pydantic import Field
 
 from xts_pipeline.errors import WarehouseBusyError
 from xts_pipeline.metadata import Catalog
+from xts_pipeline.templates import Places
 from xts_pipeline.vault import Vault
-from xts_pipeline.warehouse import DuckDBWarehouse
+from xts_pipeline.warehouse import (
+    DEFAULT_WAREHOUSE,
+    WAREHOUSE_VARIABLE,
+    DuckDBWarehouse,
+    configured_url,
+    duckdb_place,
+)
 from xts_pipeline.warehouse.duckdb import bound_memory, is_held
 
-PATH_VARIABLE = "XTS_DUCKDB_PATH"
-DEFAULT_PATH = "warehouse.duckdb"
 BETWEEN_ATTEMPTS = 0.1  # seconds
 
 
@@ -45,20 +49,27 @@ class DuckDBVault(VaultResource):
     """
 
     database: str | None = Field(
-        default=None, description=f"Path of the DuckDB file; left out: ${PATH_VARIABLE}, else {DEFAULT_PATH}."
+        default=None,
+        description=f"Path of the DuckDB file; left out: by ${WAREHOUSE_VARIABLE}, else {DEFAULT_WAREHOUSE}.",
     )
     connection_config: dict[str, Any] = Field(default_factory=dict, description="DuckDB's own connection settings.")
 
     @property
+    def place(self) -> tuple[str, Places]:
+        """The file this resource opens, and the schemas in it."""
+        return (self.database, Places()) if self.database else duckdb_place(configured_url())
+
+    @property
     def path(self) -> str:
         """The file this resource opens."""
-        return self.database or os.environ.get(PATH_VARIABLE) or DEFAULT_PATH
+        return self.place[0]
 
     @contextmanager
     def vault(self, catalog: Catalog, patience: float | None = None) -> Iterator[Vault]:
         """Open the vault of these sources over a connection of its own."""
         connected = self.connection() if patience is None else _closed_after(self._connected_within(patience))
-        with connected as connection, Vault.open(declared_in(catalog), DuckDBWarehouse(connection)) as vault:
+        _, places = self.place
+        with connected as connection, Vault.open(declared_in(catalog), DuckDBWarehouse(connection, places)) as vault:
             yield vault
 
     @contextmanager

@@ -62,7 +62,7 @@ def check_algorithm(transaction: Transaction, warehouse: Warehouse, algorithm: s
 
 
 def known_columns(transaction: Transaction, warehouse: Warehouse) -> Known:
-    """Table: column: type, of every table made so far."""
+    """Table: column: type, of every table made so far; columns in the order they came."""
     known: Known = {}
     for row in transaction.rows(warehouse.renderer.render("control/table_columns"), {}):
         known.setdefault(row["table_name"], {})[row["column_name"]] = row["column_type"]
@@ -267,7 +267,8 @@ class TableBuilder:
 
     def _remember(self, table: str, columns: Mapping[str, str]) -> None:
         for column, type_ in columns.items():
-            values = {"table_name": table, "column_name": column, "column_type": type_}
+            number = len(self.known.get(table, {}))
+            values = {"table_name": table, "column_name": column, "column_type": type_, "column_number": number}
             self._run("control/insert_table_column", values)
             self.known.setdefault(table, {})[column] = type_
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from urllib.parse import parse_qsl
 
 from xts_pipeline.errors import DeclarationError
@@ -12,18 +13,24 @@ from xts_pipeline.warehouse.duckdb import DuckDBWarehouse
 from xts_pipeline.warehouse.work import QueryRun, working_on
 
 __all__ = [
+    "DEFAULT_WAREHOUSE",
     "SNOWFLAKE",
+    "WAREHOUSE_VARIABLE",
     "DuckDBWarehouse",
     "QueryRun",
     "Row",
     "Transaction",
     "Warehouse",
+    "configured_url",
+    "duckdb_place",
     "in_transaction",
     "open_warehouse",
     "working_on",
 ]
 
 SNOWFLAKE = "snowflake:"  # what the URL of one begins with
+WAREHOUSE_VARIABLE = "XTS_WAREHOUSE"  # the URL that the command line and Dagster open
+DEFAULT_WAREHOUSE = "duckdb:///warehouse.duckdb"
 
 
 def open_warehouse(url: str) -> Warehouse:
@@ -37,8 +44,16 @@ def open_warehouse(url: str) -> Warehouse:
 
     DeclarationError for any other; WarehouseBusyError when another process holds the file.
     """
-    if url.startswith(SNOWFLAKE):
-        return _open_snowflake(url)
+    return _open_snowflake(url) if url.startswith(SNOWFLAKE) else DuckDBWarehouse.open(*duckdb_place(url))
+
+
+def configured_url() -> str:
+    """The URL in the environment, else the default: a file in the working folder."""
+    return os.environ.get(WAREHOUSE_VARIABLE) or DEFAULT_WAREHOUSE
+
+
+def duckdb_place(url: str) -> tuple[str, Places]:
+    """The path and the schemas that a DuckDB URL names; DeclarationError for any other URL."""
     scheme, separator, rest = url.partition(":///")
     path, _, query = rest.partition("?")
     options = dict(parse_qsl(query))
@@ -50,7 +65,7 @@ def open_warehouse(url: str) -> Warehouse:
         )
     if not NAME.fullmatch(schema):
         raise DeclarationError(f"warehouse {url!r}: vault_schema holds letters, digits and underscores alone")
-    return DuckDBWarehouse.open(path, Places(vault=schema))
+    return path, Places(vault=schema)
 
 
 def _open_snowflake(url: str) -> Warehouse:

@@ -71,7 +71,7 @@ def late_vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XTS_SOURCES", "crm.yaml")
-    for name in ("XTS_WAREHOUSE", "XTS_DUCKDB_PATH", "COLUMNS"):
+    for name in ("XTS_WAREHOUSE", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     made = Project(tmp_path)
     made.declare()

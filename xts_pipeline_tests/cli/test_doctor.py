@@ -48,6 +48,31 @@ def test_without_an_instance_there_is_nothing_to_judge(project: Project, monkeyp
     assert "where no dagster.yaml is" in " ".join(of["found"] for of in project.json("doctor", code=1)["settings"])
 
 
+def test_a_relative_home_is_refused_as_dagster_does(
+    project: Project, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", home.name)
+    told = {of["setting"]: of["found"] for of in project.json("doctor", code=1)["settings"]}
+    assert "relative path" in told["DAGSTER_HOME"]
+
+
+@pytest.mark.parametrize(
+    "settings_file",
+    [
+        "run_coordinator: [\n",
+        "no_such_setting: 1\n",
+        "run_coordinator: {module: dagster, class: NoSuchCoordinator}\n",
+        "storage: {postgres: {postgres_url: {env: NO_SUCH_VARIABLE}}}\n",
+    ],
+)
+def test_settings_that_give_no_instance_are_told_without_a_traceback(
+    project: Project, home: Path, settings_file: str
+) -> None:
+    (home / "dagster.yaml").write_text(settings_file)
+    told = {of["setting"]: of["found"] for of in project.json("doctor", code=1)["settings"]}
+    assert "does not give an instance" in told["DAGSTER_HOME"]
+
+
 def test_the_limits_of_pools_are_set_where_sources_go_side_by_side(project: Project, home: Path) -> None:
     shutil.copy(SHIPPED / "dagster.snowflake.yaml", home / "dagster.yaml")
     assert settings(project.json("doctor", "--profile", "snowflake", code=1))["xts_crm"] == "ERROR"

@@ -220,7 +220,7 @@ def dagster_dev(project: Project, **variables: str) -> Iterator[DagsterDev]:
     environment = {
         **os.environ,
         "DAGSTER_HOME": str(home),
-        "XTS_DUCKDB_PATH": str(project.folder / "vault.duckdb"),
+        "XTS_WAREHOUSE": f"duckdb:///{project.folder / 'vault.duckdb'}",
         "PYTHONPATH": str(ROOT),
         **variables,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from xts_pipeline.errors import DeclarationError
 from xts_pipeline.metadata import Catalog, ColumnType, read_declaration
+from xts_pipeline.metadata.catalog import is_component
 from xts_pipeline.metadata.declaration import SourceDeclaration
 
 YAML = """
@@ -215,3 +217,30 @@ def test_a_type_survives_its_own_spelling_and_arrow(text: str) -> None:
     parsed = ColumnType.parse(text)
     assert ColumnType.parse(str(parsed)) == parsed
     assert ColumnType.of_arrow(parsed.arrow) == parsed
+
+
+COMPONENT = """type: xts_pipeline.XtsSource
+attributes:
+  source: shop
+  record_source: SHOP
+  applied_timestamp: day
+  hubs: [{hub: customer, business_key: {id: text}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("slip", "told"),
+    [
+        (COMPONENT + "  record_source: OTHER\n", "record_source stands twice"),
+        (COMPONENT.replace("XtsSource", "XtsSorce"), "there is no type xts_pipeline.XtsSorce"),
+        (COMPONENT + "  freshness: {max_age: 26}\n", "26 is no duration"),
+        (COMPONENT + "  freshness: {max_age: 999999999999d}\n", "longer than a calendar"),
+        (COMPONENT + '  schedule: "0 6 * * *"\n', "schedule: write a mapping of its fields"),
+    ],
+)
+def test_a_slip_in_a_component_file_names_the_file_and_what_to_write(tmp_path: Path, slip: str, told: str) -> None:
+    file = tmp_path / "defs.yaml"
+    file.write_text(slip)
+    with pytest.raises(DeclarationError, match=re.escape(told)) as caught:
+        Catalog.read(path for path in [file] if is_component(path))
+    assert str(file) in str(caught.value)

@@ -6,12 +6,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from xts_pipeline.orchestration.resource import PATH_VARIABLE
+from xts_pipeline.warehouse import WAREHOUSE_VARIABLE
 from xts_pipeline_tests.orchestration.project import Project
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path / "vault.duckdb"))
+    monkeypatch.setenv(WAREHOUSE_VARIABLE, f"duckdb:///{tmp_path / 'vault.duckdb'}")
     with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:  # a run takes half the time without files
         yield Project(tmp_path, instance)

@@ -12,7 +12,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from xts_pipeline.definitions import DEFS_FOLDER, defs
+from xts_pipeline.definitions import DEFS_FOLDER, build_definitions, defs
+from xts_pipeline.errors import DeclarationError
 from xts_pipeline.orchestration.home import judge, read_home, set_limits
 
 ROOT = DEFS_FOLDER.parent.parent
@@ -44,6 +45,14 @@ def test_every_definition_loads() -> None:
     dg.Definitions.validate_loadable(defs)
     assert {job.name for job in defs.jobs or []} >= {f"load_{source}" for source in EXTRACTS}
     assert defs.executor is dg.in_process_executor
+
+
+def test_what_dagster_refuses_names_its_source(tmp_path: Path) -> None:
+    shutil.copytree(DEFS_FOLDER / "sapbw_customer", tmp_path / "sapbw_customer")
+    declaration = tmp_path / "sapbw_customer/defs.yaml"
+    declaration.write_text(declaration.read_text().replace('"team:data-vault"', '"@"'))
+    with pytest.raises(DeclarationError, match="source sapbw_customer: Dagster refuses it: Invalid owner"):
+        build_definitions(tmp_path)
 
 
 def test_dg_loads_the_same_from_the_defs_folder() -> None:

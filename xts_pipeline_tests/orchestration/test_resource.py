@@ -5,21 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pytest
 
+from xts_pipeline import Vault
 from xts_pipeline.errors import WarehouseBusyError
 from xts_pipeline.metadata import Catalog
 from xts_pipeline.orchestration import resource
-from xts_pipeline.orchestration.resource import DEFAULT_PATH, PATH_VARIABLE, DuckDBVault
+from xts_pipeline.orchestration.resource import DuckDBVault
+from xts_pipeline.warehouse import WAREHOUSE_VARIABLE
 from xts_pipeline_tests.orchestration.project import CASE
 
 
 def test_the_path_is_that_of_the_configuration_else_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(PATH_VARIABLE, raising=False)
-    assert DuckDBVault().path == DEFAULT_PATH
-    monkeypatch.setenv(PATH_VARIABLE, "elsewhere.duckdb")
+    monkeypatch.delenv(WAREHOUSE_VARIABLE, raising=False)
+    assert DuckDBVault().path == "warehouse.duckdb"
+    monkeypatch.setenv(WAREHOUSE_VARIABLE, "duckdb:///elsewhere.duckdb")
     assert DuckDBVault().path == "elsewhere.duckdb"
     assert DuckDBVault(database="here.duckdb").path == "here.duckdb"
+
+
+def test_the_command_line_and_dagster_open_the_same_vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"duckdb:///{tmp_path / 'a.duckdb'}?vault_schema=dv"
+    monkeypatch.setenv(WAREHOUSE_VARIABLE, url)
+    with DuckDBVault().vault(Catalog.read([CASE])) as vault:
+        vault.load(
+            "case", pd.DataFrame({"id": ["1"], "day": ["2021-01-01"], "city": ["PERTH"], "mood": ["calm"]}), "d1"
+        )
+    with Vault.open([CASE], url) as vault:
+        assert vault.query("select city from dv.sat_case_city where dv_sid <> 0")["city"].tolist() == ["PERTH"]
 
 
 def test_an_exception_rolls_back_and_closes(tmp_path: Path) -> None:

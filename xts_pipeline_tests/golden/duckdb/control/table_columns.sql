@@ -1,6 +1,9 @@
--- The columns of every table made so far. Reads only.
+-- The columns of every table made so far, in the order they came. Reads only.
 select
     table_name,
     column_name,
     column_type
 from "control"."table_column"
+order by
+    table_name,
+    column_number
