@@ -6,7 +6,8 @@ Each is given an open vault with a staged and stamped batch, does its work, comm
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import duckdb
@@ -40,36 +41,36 @@ def cycle(staged: Staged) -> None:
 
 def floor(staged: Staged) -> None:
     """The very rows of the cycle by plain INSERT ... SELECT, in one transaction."""
-    cursor = _in_vault(staged)
-    cursor.register("restored_rows", staged.restored)
-    values = {"batch_id": staged.batch.batch_id, "load_timestamp": staged.batch.load_timestamp}
-    cursor.execute("begin transaction")
-    execute(cursor, "floor_xts", {**values, "violation": staged.is_late})
-    execute(cursor, "floor_satellite", values)
-    cursor.execute("commit")
+    with _in_vault(staged) as cursor:
+        cursor.register("restored_rows", staged.restored)
+        values = {"batch_id": staged.batch.batch_id, "load_timestamp": staged.batch.load_timestamp}
+        cursor.execute("begin transaction")
+        execute(cursor, "floor_xts", {**values, "violation": staged.is_late})
+        execute(cursor, "floor_satellite", values)
+        cursor.execute("commit")
 
 
 def published(staged: Staged) -> None:
     """The published pattern's statements, in one transaction."""
-    cursor = _in_vault(staged)
-    values: dict[str, object] = {"load_timestamp": staged.batch.load_timestamp}
-    cursor.execute("begin transaction")
-    execute(cursor, "published_switch", values)
-    (late,) = cursor.fetchone() or (False,)
-    execute(cursor, "published_xts", {**values, "violation": late})
-    execute(cursor, "published_assisted" if late else "published_normal", values)
-    execute(cursor, "published_hub", values)
-    cursor.execute("commit")
+    with _in_vault(staged) as cursor:
+        values: dict[str, object] = {"load_timestamp": staged.batch.load_timestamp}
+        cursor.execute("begin transaction")
+        execute(cursor, "published_switch", values)
+        (late,) = cursor.fetchone() or (False,)
+        execute(cursor, "published_xts", {**values, "violation": late})
+        execute(cursor, "published_assisted" if late else "published_normal", values)
+        execute(cursor, "published_hub", values)
+        cursor.execute("commit")
 
 
 def rebuild(staged: Staged) -> None:
     """The batch's facts by plain insert, then the whole timeline anew, in one transaction."""
-    cursor = _in_vault(staged)
-    values = {"batch_id": staged.batch.batch_id, "load_timestamp": staged.batch.load_timestamp}
-    cursor.execute("begin transaction")
-    execute(cursor, "floor_xts", {**values, "violation": staged.is_late})
-    execute(cursor, "rebuild", values)
-    cursor.execute("commit")
+    with _in_vault(staged) as cursor:
+        values = {"batch_id": staged.batch.batch_id, "load_timestamp": staged.batch.load_timestamp}
+        cursor.execute("begin transaction")
+        execute(cursor, "floor_xts", {**values, "violation": staged.is_late})
+        execute(cursor, "rebuild", values)
+        cursor.execute("commit")
 
 
 def nothing(staged: Staged) -> None:
@@ -108,11 +109,13 @@ def seconds(contender: Contender, staged: Staged) -> Seconds:
 
 def restored_rows(staged: Staged) -> pa.Table:
     """The rows that the batch's cycle, which is done, restored."""
-    cursor = _in_vault(staged)
-    return arrow(cursor, "restored_rows", {"load_timestamp": staged.batch.load_timestamp})
+    with _in_vault(staged) as cursor:
+        return arrow(cursor, "restored_rows", {"load_timestamp": staged.batch.load_timestamp})
 
 
-def _in_vault(staged: Staged) -> duckdb.DuckDBPyConnection:
-    cursor = staged.connection.cursor()
-    cursor.execute("use vault")
-    return cursor
+@contextmanager
+def _in_vault(staged: Staged) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A cursor; closed whatever happens, since an open one keeps the file open."""
+    with closing(staged.connection.cursor()) as cursor:
+        cursor.execute("use vault")
+        yield cursor

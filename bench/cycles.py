@@ -26,10 +26,6 @@ class Cycles:
     figures: list[Figures]
     peak_memory: dict[str, float]  # GB, of a process that does nothing but one scenario's cycle
 
-    def of(self, scenario: str) -> Figures:
-        """The figures of one scenario."""
-        return next(figures for figures in self.figures if figures.scenario == scenario)
-
     def as_json(self) -> dict[str, Any]:
         """Everything as plain values, seconds of each trial included."""
         return {
