@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -130,7 +131,14 @@ def test_a_verdict_that_was_wrong_is_overruled_by_the_load_and_both_are_told(
     project.declare(CASE, **FOUR)
     for partition in ("d1", "d2", "d3"):
         project.run("case", partition)
-    monkeypatch.setattr(sys.modules["xts_pipeline.cycle.switch"], "judge", lambda *_: Figures(verdict="normal"))
+    module = sys.modules["xts_pipeline.cycle.switch"]
+    judge, asked = module.judge, []
+
+    def wrong_at_first(*args: Any) -> Figures:
+        asked.append(args)
+        return Figures(verdict="normal") if len(asked) <= len(CASE["satellites"]) else judge(*args)
+
+    monkeypatch.setattr(module, "judge", wrong_at_first)
     late = project.run("case", "d4")
 
     assert steps_of(late, "STEP_SKIPPED") == {"sat_case_city_assisted", "sat_case_mood_assisted"}
