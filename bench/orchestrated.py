@@ -36,6 +36,8 @@ SOURCE = {
     "backfill": "single_run",
 }
 
+QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
+
 
 @dataclass(frozen=True)
 class Orchestrated:
@@ -74,9 +76,9 @@ def measure(partitions: int, keys: int, repeats: int) -> Orchestrated:
 
 def _rows(days: Sequence[date], keys: int) -> Iterator[tuple[str, str, str]]:
     """Every key on every day; a tenth of them moves each day."""
-    for number, day in enumerate(days):
+    for day in days:
         for key in range(keys):
-            yield f"C{key:06d}", day.isoformat(), f"City {(key + number) // 10}"
+            yield f"C{key:06d}", day.isoformat(), f"City {(key + (day - FIRST).days) // 10}"
 
 
 @contextmanager
@@ -120,7 +122,7 @@ def _run(days: Sequence[date], keys: int, whole: bool) -> float:
             else {"tags": dict(zip(RANGE, (partitions[0], partitions[-1]), strict=True))}
         )
         begun = time.perf_counter()
-        result = job.execute_in_process(instance=instance, **chosen)
+        result = job.execute_in_process(instance=instance, run_config=QUIET, **chosen)
         took = time.perf_counter() - begun
         if not result.success:
             raise RuntimeError("the run failed")
