@@ -1,5 +1,7 @@
 """The asset checks of a source: those of `xts_pipeline.checks`, asked once a run for the batches of the run.
 
+What the run finished for others is asked about with its own, since the runs that left it behind have asked nothing.
+
 They run when every asset of the run is there: what a satellite's check asks of its hub holds only after the merge. None
 blocks: sequence violations are expected data, and no check could stop the steps inside the graph.
 """
@@ -20,7 +22,7 @@ from xts_pipeline.metadata.monitoring import span_of
 from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.resource import VaultResource
-from xts_pipeline.orchestration.run_batches import batches_of_partitions, partitions_of_run
+from xts_pipeline.orchestration.run_batches import batches_of_partitions, finished_for_others, partitions_of_run
 from xts_pipeline.orchestration.schema_drift import DESCRIPTION, SCHEMA_DRIFT, drift_of
 from xts_pipeline.vault import Vault
 
@@ -60,13 +62,14 @@ def asset_checks(nodes: SourceNodes, operated: OperatedSource) -> dg.AssetChecks
     def ask(context: dg.AssetCheckExecutionContext, vaults: VaultResource) -> Iterator[dg.AssetCheckResult]:
         registered = nodes.batches.get_partition_keys(dynamic_partitions_store=context.instance)
         partitions = partitions_of_run(context.run.tags, registered)
-        if drift in context.selected_asset_check_keys:
-            yield drift_of(context.instance, nodes, partitions)
         with working_vault(context, vaults, nodes.catalog) as vault:
             batches = batches_of_partitions(vault, nodes.source, partitions)
-            for each in asked:
-                if each.key in context.selected_asset_check_keys:
-                    yield _evaluated(vault, each, batches)
+            finished = finished_for_others(vault, nodes.source, batches, context.instance, context.run)
+            about = sorted([*batches, *finished], key=lambda batch: batch.load_timestamp)
+            found = [_evaluated(vault, each, about) for each in asked if each.key in context.selected_asset_check_keys]
+        if drift in context.selected_asset_check_keys:
+            found.append(drift_of(context.instance, nodes, list(dict.fromkeys(batch.partition_key for batch in about))))
+        yield from found  # at the end: what is tried again from the beginning has said nothing yet
 
     return ask
 

@@ -20,6 +20,7 @@ from xts_pipeline.ledger import utc_now
 from xts_pipeline.metadata import Satellite
 from xts_pipeline.metadata.monitoring import Freshness, span_of
 from xts_pipeline.orchestration.alerts import Watched, notice_of, tell
+from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.vault import Vault
 
@@ -84,7 +85,7 @@ def freshness_check(watched: Watched) -> dg.AssetChecksDefinition:
         can_subset=True,
     )
     def ask(context: dg.AssetCheckExecutionContext, vaults: VaultResource) -> Iterator[dg.AssetCheckResult]:
-        with vaults.vault(watched.nodes.catalog) as vault:
+        with working_vault(context, vaults, watched.nodes.catalog) as vault:
             states = freshness_of(watched, vault, utc_now())
         for name, key in keys.items():
             if dg.AssetCheckKey(key, FRESHNESS) in context.selected_asset_check_keys:
