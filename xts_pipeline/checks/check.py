@@ -26,9 +26,10 @@ class CheckResult:
     passed: bool
     found: int  # how many rows, keys or points fail
     rows: tuple[Mapping[str, object], ...]  # the first 20 that fail: bytes as hex, business keys where there are some
-    summary: str  # one sentence
+    summary: str  # one sentence, without a business key or a delivered value: it goes where keys go out hashed
     advice: str  # what to do; "" when passed
     facts: Mapping[str, Fact] = field(default_factory=dict)  # figures beside `found`, by what they are
+    details: str = ""  # what names business keys or delivered values
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,8 @@ def _evaluated(vault: Vault, asked: AskedCheck, batches: Sequence[Batch]) -> dg.
             "xts/partitions": ", ".join(batch.partition_key for batch in batches) or "all",
             **({"xts/batches": batches_failed} if batches_failed else {}),
             **_figures(results),
-            **_advice(failed),
+            **_joined("xts/advice", [result.advice for result in failed]),
+            **_joined("xts/details", [result.details for result in failed]),
             **_table(failed or results),
         },
     )
@@ -137,9 +138,9 @@ def _figures(results: Sequence[CheckResult]) -> dict[str, Any]:
     return {f"xts/{name}": of if isinstance(of, int) else spoken(of) for name, of in figures.items()}
 
 
-def _advice(failed: Sequence[CheckResult]) -> dict[str, Any]:
-    advice = dict.fromkeys(result.advice for result in failed if result.advice)
-    return {"xts/advice": "; ".join(advice)} if advice else {}
+def _joined(name: str, texts: Sequence[str]) -> dict[str, Any]:
+    different = dict.fromkeys(text for text in texts if text)
+    return {name: "; ".join(different)} if different else {}
 
 
 def _table(failed: Sequence[CheckResult]) -> dict[str, Any]:

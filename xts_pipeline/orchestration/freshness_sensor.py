@@ -19,12 +19,12 @@ from xts_pipeline.freshness import Deadline, FreshnessState, judge, read_heartbe
 from xts_pipeline.ledger import utc_now
 from xts_pipeline.metadata import Satellite
 from xts_pipeline.metadata.monitoring import Freshness, span_of
-from xts_pipeline.orchestration.alerts import Watched, notice_of, tell
+from xts_pipeline.orchestration.alerts import tell
 from xts_pipeline.orchestration.faults import working_vault
+from xts_pipeline.orchestration.notices import FRESHNESS, Watched, notice_of
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.vault import Vault
 
-FRESHNESS = "freshness"
 EVERY = 300  # seconds
 PATIENCE = 2.0  # seconds; a load holds the file for longer, another sensor does not
 REPEATED = timedelta(hours=1)  # an evaluation that says the same is recorded again after that, for the UI
@@ -115,6 +115,8 @@ def evaluation_of(watched: Watched, key: dg.AssetKey, state: FreshnessState) -> 
     metadata |= {name: f"{time:%Y-%m-%d %H:%M:%S} UTC" for name, time in times.items() if time}
     if state.late_by is not None:
         metadata["xts/late_by"] = spoken(state.late_by)
+    if state.reason:
+        metadata["xts/reason"] = state.reason
     if not state.passed:
         metadata["xts/advice"] = ADVICE[state.reason]
     if freshness.silent_share is not None and heartbeat is not None:

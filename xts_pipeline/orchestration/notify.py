@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import dagster as dg
 
@@ -119,6 +119,18 @@ class Memory:
     def set(self, key: str, value: str) -> None:
         """Keep a value under a key."""
         self.instance.daemon_cursor_storage.set_cursor_values({key: value})
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What was told, with what is about to be."""
+
+    memory: Memory
+    changes: dict[str, str] = field(default_factory=dict)
+
+    def get(self, key: str) -> str | None:
+        """What is, or will be kept under a key."""
+        return self.changes.get(key) or self.memory.get(key)
 
 
 def deliver(
