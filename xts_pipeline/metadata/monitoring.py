@@ -58,10 +58,16 @@ class Freshness(Declared):
         default=None, description="How old the newest state of a satellite may become, by its applied timestamp: 26h."
     )
     deadline: Cron | None = Field(
-        default=None, description="A cron: at each of its ticks something newer must have come since the one before."
+        default=None,
+        description="A cron: at each of its ticks something must have come, and be dated, after the one before.",
     )
     timezone: Zone = Field(default="UTC", description="The IANA zone of the deadline.")
     grace: Duration | None = Field(default=None, description="How long after the deadline it is still in time: 2h.")
+    lag: Duration | None = Field(
+        default=None,
+        description="By how much what comes by a deadline may be dated before the deadline before it: 1d, for a source "
+        "that delivers this morning the state of yesterday.",
+    )
     max_silent_keys: str | None = Field(
         default=None, description="The share of keys that may be missing in the newest batches: 1%. For full extracts."
     )
@@ -82,6 +88,8 @@ class Freshness(Declared):
             raise ValueError("write one of max_age: 26h and deadline: 0 7 * * *")
         if self.deadline is None and self.grace is not None:
             raise ValueError("grace goes with a deadline; with max_age, write a greater age")
+        if self.deadline is None and self.lag is not None:
+            raise ValueError("lag goes with a deadline; with max_age, write a greater age")
         return self
 
     @property

@@ -30,7 +30,8 @@ PATIENCE = 2.0  # seconds; a load holds the file for longer, another sensor does
 REPEATED = timedelta(hours=1)  # an evaluation that says the same is recorded again after that, for the UI
 SEVERITIES = {"WARN": dg.AssetCheckSeverity.WARN, "ERROR": dg.AssetCheckSeverity.ERROR}
 ADVICE = {
-    "data_old": "The source delivers, but nothing newer: ask whoever runs it whether its extract stands still",
+    "data_old": "The source delivers, but nothing newer: ask whoever runs it whether its extract stands still. If it "
+    "always states an older day, declare its lag (with a deadline) or a greater max_age",
     "feed_silent": "Nothing newer has come: look whether the delivery is there, whether its run was requested, and ask "
     "whoever runs the source",
     "silent_keys": "The newest extracts lack keys that older ones had: ask whether they are complete. What was deleted "
@@ -185,6 +186,7 @@ def _rule(freshness: Freshness) -> str:
         rule = f"the newest state is at most {freshness.max_age} old"
     else:
         grace = f", {freshness.grace} of grace" if freshness.grace else ""
-        rule = f"something newer has come by each {freshness.deadline} {freshness.timezone}{grace}"
+        lag = f", dated up to {freshness.lag} before the deadline before" if freshness.lag else ""
+        rule = f"something newer has come by each {freshness.deadline} {freshness.timezone}{grace}{lag}"
     silent = freshness.max_silent_keys
     return f"{rule}; at most {silent} of its keys are silent" if silent else rule
