@@ -13,9 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import dagster as dg
 
 from xts_pipeline.metadata.monitoring import Alert
+from xts_pipeline.orchestration.memory import Draft, Memory
 from xts_pipeline.orchestration.news import news, repeated
 from xts_pipeline.orchestration.notices import Notice, Watched
-from xts_pipeline.orchestration.notify import ONE_AT_A_TIME, Draft, Memory, Message, deliver
+from xts_pipeline.orchestration.notify import ONE_AT_A_TIME, Message
+from xts_pipeline.orchestration.outbox import deliver
 from xts_pipeline.orchestration.run_notices import notices_of_run
 
 URL_VARIABLE = "XTS_DAGSTER_URL"

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from xts_pipeline.ledger import utc_now
+from xts_pipeline.orchestration.memory import Draft, Memory
 from xts_pipeline.orchestration.news import news, repeated
 from xts_pipeline.orchestration.notices import Notice
-from xts_pipeline.orchestration.notify import Draft, Memory
 from xts_pipeline_tests.orchestration.listener import Listener
 from xts_pipeline_tests.orchestration.project import CASE, HEADER, Project
 from xts_pipeline_tests.orchestration.test_alerts import ALERTED, ROUTE, SHORT, finished, look

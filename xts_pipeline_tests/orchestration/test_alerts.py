@@ -14,9 +14,11 @@ from xts_pipeline.ledger import open_batches, utc_now
 from xts_pipeline.metadata.monitoring import ALERTABLE, Alert
 from xts_pipeline.orchestration import notify
 from xts_pipeline.orchestration.alerts import message_of
+from xts_pipeline.orchestration.memory import Memory
 from xts_pipeline.orchestration.news import news
 from xts_pipeline.orchestration.notices import Notice
-from xts_pipeline.orchestration.notify import Memory, Message, RouteError, deliver, scrubbed, send
+from xts_pipeline.orchestration.notify import Message, RouteError, scrubbed, send
+from xts_pipeline.orchestration.outbox import deliver
 from xts_pipeline.orchestration.resource import DuckDBVault
 from xts_pipeline_tests.orchestration.listener import Listener, listening
 from xts_pipeline_tests.orchestration.project import CASE, FOUR, HEADER, Project
