@@ -91,27 +91,44 @@ def _evaluated(vault: Vault, asked: AskedCheck, batches: Sequence[Batch]) -> dg.
     """One evaluation for all batches of a run; about everything when the run has no partitions."""
     about = _about(asked.check, batches)
     results = [asked.check.run(vault.warehouse, batch) for batch in about]
-    failed = [result for result in results if not result.passed]
     batches_failed = [
         batch.batch_id for batch, result in zip(about, results, strict=True) if batch and not result.passed
     ]
-    shown = failed or results[:1]
+    shown = _shown(vault, asked.check, about, results)
     return dg.AssetCheckResult(
-        passed=not failed,
+        passed=all(result.passed for result in results),
         asset_key=asked.key.asset_key,
         check_name=asked.key.name,
         severity=SEVERITIES[asked.check.severity],
-        description="; ".join(result.summary for result in shown[:3]) + (" ..." if len(shown) > 3 else ""),
+        description=_description(shown, len(results)),
         metadata={
-            "xts/found": sum(result.found for result in results),
+            "xts/found": sum(result.found for result in shown),
             "xts/partitions": ", ".join(batch.partition_key for batch in batches) or "all",
             **({"xts/batches": batches_failed} if batches_failed else {}),
-            **_figures(results),
-            **_joined("xts/advice", [result.advice for result in failed]),
-            **_joined("xts/details", [result.details for result in failed]),
-            **_table(failed or results),
+            **_figures(shown),
+            **_joined("xts/advice", [result.advice for result in shown]),
+            **_joined("xts/details", [result.details for result in shown]),
+            **_table(shown),
         },
     )
+
+
+def _description(shown: Sequence[CheckResult], asked: int) -> str:
+    told = "; ".join(result.summary for result in shown[:3]) + (" ..." if len(shown) > 3 else "")
+    is_plain = len(shown) == 1 and shown[0].passed and not shown[0].rows
+    return f"{told}, and the same of {asked - 1} more" if is_plain and asked > 1 else told
+
+
+def _shown(
+    vault: Vault, check: Check, about: Sequence[Batch | None], results: Sequence[CheckResult]
+) -> Sequence[CheckResult]:
+    """The results that say something, the newest batch first; where they do not add up, one about all their batches."""
+    told = [at for at, result in enumerate(results) if not result.passed]
+    told = told or [at for at, result in enumerate(results) if result.rows]
+    together = [batch for at in told if (batch := about[at])]
+    if check.is_of_keys and len(together) > 1:
+        return [check.run_together(vault.warehouse, together)]
+    return [results[at] for at in reversed(told)] or results[:1]
 
 
 def _about(check: Check, batches: Sequence[Batch]) -> Sequence[Batch | None]:
@@ -125,17 +142,10 @@ def _about(check: Check, batches: Sequence[Batch]) -> Sequence[Batch | None]:
     return batches
 
 
-def _figures(results: Sequence[CheckResult]) -> dict[str, Any]:
-    """What the check counted beside the failing rows: numbers added up over the batches, spans of time the longest."""
-    figures: dict[str, Any] = {}
-    for result in results:
-        for name, value in result.facts.items():
-            known = figures.get(name)
-            if isinstance(value, int):
-                figures[name] = value + (known or 0)
-            else:
-                figures[name] = value if known is None else max(known, value)
-    return {f"xts/{name}": of if isinstance(of, int) else spoken(of) for name, of in figures.items()}
+def _figures(shown: Sequence[CheckResult]) -> dict[str, Any]:
+    """What the check counted beside the failing rows; figures of several results do not add up, and are left out."""
+    facts = shown[0].facts if len(shown) == 1 else {}
+    return {f"xts/{name}": of if isinstance(of, int) else spoken(of) for name, of in facts.items()}
 
 
 def _joined(name: str, texts: Sequence[str]) -> dict[str, Any]:

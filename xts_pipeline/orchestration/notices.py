@@ -64,7 +64,9 @@ def notice_of(source: str, evaluation: dg.AssetCheckEvaluation, run_id: str | No
         "late by": metadata.get("xts/late_by"),
         "what to do": metadata.get("xts/advice"),
     }
-    batches = tuple(dict.fromkeys(str(row["dv_batch_id"]) for row in rows if row.get("dv_batch_id")))
+    named = (str(row["dv_batch_id"]) for row in rows if row.get("dv_batch_id"))
+    batches = tuple(dict.fromkeys([*(metadata.get("xts/batches") or ()), *named]))
+    worst = {row["dv_hashkey"]: row for row in reversed(rows) if "dv_hashkey" in row}  # a key once, by its worst row
     return Notice(
         source,
         evaluation.check_name,
@@ -72,10 +74,10 @@ def notice_of(source: str, evaluation: dg.AssetCheckEvaluation, run_id: str | No
         evaluation.severity.value,
         evaluation.passed,
         evaluation.description or "",
-        batches or tuple(metadata.get("xts/batches") or ()) if evaluation.check_name in OF_BATCHES else (),
+        batches if evaluation.check_name in OF_BATCHES else (),
         metadata.get("xts/partitions") == "all" or evaluation.check_name in OF_EVERYTHING,
         {name: str(value) for name, value in facts.items() if value},
-        rows[:WORST_KEYS] if rows and "dv_hashkey" in rows[0] else (),
+        [row for row in rows if worst.get(row.get("dv_hashkey")) is row][:WORST_KEYS],
         str(metadata.get("xts/details") or ""),
         run_id,
         kinds=_kinds(metadata, rows),
