@@ -271,3 +271,32 @@ def test_an_alert_names_checks_there_are_and_a_severity() -> None:
 )
 def test_a_duration_is_a_number_and_a_unit(text: str, span: timedelta) -> None:
     assert span_of(text) == span
+
+
+@pytest.mark.parametrize(
+    ("alert", "told"),
+    [
+        ({"checks": []}, "alerts of nothing"),
+        ({"checks": ["sequence_violations"], "severity": "ERROR"}, "write severity: WARN"),
+        ({"checks": ["hashdiff", "schema_drift"], "severity": "ERROR"}, "schema_drift can never alert"),
+        ({"checks": ["freshness"]}, "declares no freshness"),
+        ({"checks": ["late_rows"]}, "every satellite keeps an XTS"),
+        ({"checks": ["rejected_rows"]}, "on_error: quarantine"),
+    ],
+)
+def test_an_alert_that_can_never_fire_is_refused(alert: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        OperatedSource(**{**FEED, "alerts": [alert]})
+
+
+def test_alerts_that_can_fire_are_taken() -> None:
+    plain = [*FEED["satellites"], {**FEED["satellites"][0], "name": "sat_plain", "xts_assisted": False}]
+    alerts = [{"severity": "ERROR"}, {"checks": ["freshness", "run_failure"], "severity": "ERROR"}]
+    alerts.append({"checks": ["late_rows", "rejected_rows", "sequence_violations", "hashdiff", "freshness"]})
+    freshness = {"max_age": "26h", "severity": "ERROR"}
+    source = {**FEED, "satellites": plain, "on_error": "quarantine", "freshness": freshness, "alerts": alerts}
+    assert len(OperatedSource(**source).alerts) == 3
+    with pytest.raises(ValidationError, match="freshness can never alert"):
+        OperatedSource(**{**source, "freshness": {"max_age": "26h"}})
+    with pytest.raises(ValidationError, match="keeps an XTS"):
+        OperatedSource(**{**FEED, "satellites": plain[1:], "alerts": [{"checks": ["xts_complete"]}]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -29,6 +30,9 @@ ALERTABLE = (
     "keys_in_parent",
     "ghost_present",
 )
+# What a failing check is, where it is no ERROR; and the checks that only a satellite with an XTS has.
+WARNINGS = dict.fromkeys(("sequence_violations", "late_rows", "rejected_rows", "schema_drift", "open_batches"), "WARN")
+OF_XTS = ("sequence_violations", "timeline_invariant", "xts_complete")
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(s|min|h|d)")
 _UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
@@ -115,6 +119,8 @@ class Alert(Declared):
     @field_validator("checks")
     @classmethod
     def _known(cls, value: list[str] | str) -> list[str] | str:
+        if not value:
+            raise ValueError("an empty list alerts of nothing; write '*' for all, or leave the alert out")
         if not isinstance(value, str) and (unknown := sorted(set(value) - set(ALERTABLE))):
             raise ValueError(f"{', '.join(unknown)} is no check; write '*' for all, or some of {', '.join(ALERTABLE)}")
         return value
@@ -133,3 +139,17 @@ class Alert(Declared):
         """Whether it is about a check that failed with a severity."""
         named = self.checks == "*" or check in self.checks
         return named and (severity == "ERROR" or self.severity == "WARN")
+
+    def never_fires(self, impossible: Mapping[str, str], severities: Mapping[str, str]) -> str:
+        """Why a check that it names can never alert, and what to write; "" where each can.
+
+        `impossible` says of checks why the source has none of them, `severities` what a failing one is, if not ERROR.
+        """
+        if isinstance(self.checks, str):
+            return ""
+        for check in self.checks:
+            if check in impossible:
+                return f"{check} can never alert: {impossible[check]}"
+            if not self.wants(check, severities.get(check, "ERROR")):
+                return f"{check} can never alert with severity: ERROR, since it is a WARN: write severity: WARN"
+        return ""
