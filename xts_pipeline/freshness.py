@@ -23,7 +23,8 @@ State: TypeAlias = Literal["fresh", "late", "never_seen", "unknown"]
 class Heartbeat:
     """The newest heartbeat of one record target. Times are UTC; all None when it has none yet.
 
-    A fact that is dated later than its load counts with its load: the future says nothing about the feed.
+    A fact that is dated up to a day after its load counts with its load: a date east of UTC, a clock that is fast. One
+    that is dated later yet counts for nothing: the future says nothing about the feed.
     """
 
     applied_timestamp: datetime | None = None  # how new the newest state is
@@ -36,7 +37,11 @@ class Heartbeat:
 
 @dataclass(frozen=True)
 class Deadline:
-    """The newest deadline that is over, grace included: something newer must be known since `opened_at`. UTC."""
+    """The newest deadline that is over, grace included: something newer must be known since `opened_at`. UTC.
+
+    What was loaded since may be old all the same: the newest state must be dated after `opened_at`, too, or as long
+    before it as the source lags.
+    """
 
     opened_at: datetime
     due_at: datetime
@@ -68,7 +73,10 @@ def judge(
     if heartbeat is None:
         return FreshnessState("unknown", "the warehouse is held by a load, so that the heartbeat could not be read")
     if heartbeat.applied_timestamp is None or heartbeat.confirmed_at is None:
-        return FreshnessState("never_seen", "no batch has ever brought a state", heartbeat=heartbeat)
+        of_future = "but such as are dated more than a day after their load" if heartbeat.newest_load else ""
+        return FreshnessState(
+            "never_seen", f"no batch has ever brought a state {of_future}".strip(), heartbeat=heartbeat
+        )
     overdue = _overdue(heartbeat, now, freshness, deadline)
     if overdue is not None:
         late_by, silent = overdue
@@ -102,7 +110,11 @@ def _overdue(
         allowed = span_of(freshness.max_age)
         late_by = now - heartbeat.applied_timestamp - allowed
         return (late_by, now - heartbeat.confirmed_at > allowed) if late_by > timedelta(0) else None
-    if deadline is None or heartbeat.known_since > deadline.opened_at:
+    if deadline is None:
+        return None
+    lag = span_of(freshness.lag) if freshness.lag else timedelta(0)
+    is_newer = heartbeat.applied_timestamp > deadline.opened_at - lag
+    if is_newer and heartbeat.known_since > deadline.opened_at:
         return None
     return now - deadline.due_at, heartbeat.confirmed_at <= deadline.opened_at
 
@@ -113,7 +125,7 @@ def _late_summary(heartbeat: Heartbeat, now: datetime, late_by: timedelta, silen
     newest = f"the newest state is of {heartbeat.applied_timestamp:%Y-%m-%d %H:%M} UTC"
     confirmed = spoken(now - heartbeat.confirmed_at)
     if not silent:
-        return f"late by {spoken(late_by)}: data old; {newest}, and a batch stated it again {confirmed} ago"
+        return f"late by {spoken(late_by)}: data old; {newest}, and a batch stated it {confirmed} ago"
     older = heartbeat.newest_load is not None and heartbeat.newest_load > heartbeat.confirmed_at
     since = "; what was loaded since is older" if older else ""
     return f"late by {spoken(late_by)}: feed silent; {newest}, and came {confirmed} ago{since}"
@@ -129,9 +141,9 @@ def read_heartbeat(warehouse: Warehouse, satellite: Satellite, freshness: Freshn
         if satellite.table not in known_columns(transaction, warehouse):
             return Heartbeat()
         render = warehouse.renderer.render
-        (front,) = transaction.rows(render("monitor/front_batches", batches=1), values)
+        (front,) = transaction.rows(render("monitor/front_batches", satellite=satellite, batches=1), values)
         if front["first_load_timestamp"] is None:
-            return Heartbeat()
+            return Heartbeat(newest_load=front["newest_load_timestamp"])
         statement = render("monitor/heartbeat", satellite=satellite)
         (newest,) = transaction.rows(statement, {**values, **front})
         keys, silent = _silent_keys(transaction, warehouse, satellite, freshness)
@@ -148,7 +160,7 @@ def _silent_keys(
         return 0, 0
     render, batches = warehouse.renderer.render, freshness.silent_batches
     values = {"satellite": satellite.name, "record_target": satellite.record_target}
-    (front,) = transaction.rows(render("monitor/front_batches", batches=batches), values)
+    (front,) = transaction.rows(render("monitor/front_batches", satellite=satellite, batches=batches), values)
     statement = render("monitor/silent_keys", satellite=satellite, batches=batches)
     (counted,) = transaction.rows(statement, {**values, **front})
     return int(counted["all_keys"]), int(counted["silent_keys"])

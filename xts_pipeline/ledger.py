@@ -163,6 +163,12 @@ def open_batches(warehouse: Warehouse) -> list[Batch]:
         return _batches(transaction, warehouse, "control/open_batches")
 
 
+def closed_batches(warehouse: Warehouse, source: str, since: datetime, until: datetime) -> list[Batch]:
+    """The batches of a source that were closed between two times, oldest first, whoever had staged them."""
+    with warehouse.transaction() as transaction:
+        return _batches(transaction, warehouse, "control/closed_batches", source=source, since=since, until=until)
+
+
 def batch_by_id(warehouse: Warehouse, batch_id: str) -> Batch:
     """One batch; NotStagedError when the ledger has none of that id."""
     with warehouse.transaction() as transaction:

@@ -19,6 +19,7 @@ from xts_pipeline.warehouse import DuckDBWarehouse
 
 NOW = datetime(2026, 1, 10, 9)
 DAY = timedelta(days=1)
+MINUTE = timedelta(minutes=1)
 FEED: dict[str, Any] = {
     "source": "feed",
     "record_source": "FEED",
@@ -29,6 +30,7 @@ FEED: dict[str, Any] = {
 }
 AGED = Freshness(max_age="26h")
 DUE = Freshness(deadline="0 7 * * *", grace="1h")
+LAGGING = Freshness(deadline="0 7 * * *", grace="1h", lag="1d")
 TODAY = Deadline(datetime(2026, 1, 9, 8), datetime(2026, 1, 10, 8))
 
 
@@ -49,6 +51,12 @@ def beat(applied: datetime, known: datetime, confirmed: datetime | None = None, 
         (beat(NOW - 2 * DAY, NOW - DAY), AGED, None, "late", "data_old"),
         (beat(NOW - 2 * DAY, NOW - 2 * DAY, NOW), AGED, None, "late", "data_old"),
         (beat(NOW - DAY, NOW - timedelta(hours=2)), DUE, TODAY, "fresh", ""),
+        (beat(NOW - 2 * DAY, NOW - timedelta(hours=2)), DUE, TODAY, "late", "data_old"),
+        (beat(NOW - 330 * DAY, NOW - timedelta(hours=2)), DUE, TODAY, "late", "data_old"),
+        (beat(TODAY.opened_at, NOW - timedelta(hours=2)), DUE, TODAY, "late", "data_old"),
+        (beat(NOW - 2 * DAY, NOW - timedelta(hours=2)), LAGGING, TODAY, "fresh", ""),
+        (beat(NOW - 3 * DAY, NOW - timedelta(hours=2)), LAGGING, TODAY, "late", "data_old"),
+        (beat(NOW - 2 * DAY, TODAY.opened_at), LAGGING, TODAY, "late", "feed_silent"),
         (beat(NOW - DAY, TODAY.opened_at), DUE, TODAY, "late", "feed_silent"),
         (beat(NOW - DAY, NOW - 2 * DAY, NOW), DUE, TODAY, "late", "data_old"),
         (beat(NOW - 9 * DAY, NOW - 9 * DAY), DUE, None, "fresh", ""),
@@ -141,10 +149,62 @@ def test_the_newest_state_stated_again_is_no_news_but_a_sign_of_life(feed: Feed)
     assert feed.judged(NOW).reason == "data_old"
 
 
-def test_a_state_of_the_future_counts_with_its_load(feed: Feed) -> None:
-    feed.load(NOW - 3 * DAY, datetime(2099, 1, 1))
+def mixed(feed: Feed, stamp: datetime, **applied: datetime) -> None:
+    """A batch of several applied timestamps, one a key."""
+    rows = [{"id": index, "state": f"{stamp}", "at": at} for index, at in enumerate(applied.values())]
+    feed.vault.load("feed", pd.DataFrame(rows), load_timestamp=stamp)
+
+
+@pytest.mark.parametrize("future", [datetime(2099, 1, 1), datetime(9999, 12, 31, 23, 59, 59), NOW + 1.1 * DAY])
+def test_a_fact_of_the_future_turns_no_silent_feed_green(feed: Feed, future: datetime) -> None:
+    feed.load(NOW - 5 * DAY, NOW - 5 * DAY)
+    before = feed.judged(NOW)
+    mixed(feed, NOW - 2 * MINUTE, old=NOW - 900 * DAY, typo=future)
+    feed.load(NOW - MINUTE, future)
+    after = feed.judged(NOW)
+    assert (after.state, after.reason, after.late_by) == ("late", "feed_silent", before.late_by)
+    heartbeat = feed.heartbeat()
+    assert heartbeat == Heartbeat(NOW - 5 * DAY, NOW - 5 * DAY, NOW - 5 * DAY, NOW - MINUTE)
+    assert judge(heartbeat, NOW, DUE, Deadline(NOW - DAY, NOW)).state == "late"
+    feed.load(NOW, NOW - MINUTE)
+    assert feed.judged(NOW).state == "fresh"
+
+
+def test_a_batch_with_a_fact_of_the_future_counts_by_its_other_facts(feed: Feed) -> None:
+    feed.load(NOW - 5 * DAY, NOW - 5 * DAY)
+    mixed(feed, NOW, today=NOW - MINUTE, typo=datetime(2099, 1, 1))
+    assert feed.heartbeat() == Heartbeat(NOW - MINUTE, NOW, NOW, NOW)
+    assert feed.judged(NOW).state == "fresh"
+
+
+def test_a_feed_of_nothing_but_the_future_says_so(feed: Feed) -> None:
+    feed.load(NOW, datetime(2099, 1, 1))
+    found = feed.judged(NOW)
+    assert found.state == "never_seen"
+    assert "dated more than a day after their load" in found.summary
+
+
+def test_a_date_east_of_utc_counts_with_its_load(feed: Feed) -> None:
+    feed.load(NOW - 3 * DAY, NOW - 2.5 * DAY)
     assert feed.heartbeat().applied_timestamp == NOW - 3 * DAY
     assert feed.judged(NOW).reason == "feed_silent"
+
+
+def test_a_gap_that_is_filled_turns_no_feed_green_that_missed_its_deadline(feed: Feed) -> None:
+    feed.load(NOW - 300 * DAY, NOW - 300 * DAY)
+    for day in range(290, 2, -40):
+        feed.load(NOW - day * MINUTE, NOW - day * DAY)
+        assert judge(feed.heartbeat(), NOW, DUE, TODAY).state == "late"
+    feed.load(NOW - MINUTE, NOW - 0.5 * DAY)
+    assert judge(feed.heartbeat(), NOW, DUE, TODAY).state == "fresh"
+
+
+def test_a_backfill_with_facts_of_the_future_brings_no_silent_key_back(feed: Feed) -> None:
+    freshness = Freshness(max_age="26h", max_silent_keys="10%", silent_batches=1)
+    feed.load(NOW - 2 * DAY, NOW - 2 * DAY, *range(10))
+    feed.load(NOW - DAY, NOW - DAY, *range(8))
+    mixed(feed, NOW, **{f"old{key}": NOW - 900 * DAY for key in range(10)}, typo=datetime(2099, 1, 1))
+    assert feed.heartbeat(freshness).silent_keys == 3  # 8 and 9, and the one that the backfill brought
 
 
 def test_silent_keys_are_those_the_newest_batches_lack_whatever_came_since(feed: Feed) -> None:
@@ -171,6 +231,7 @@ def test_silent_keys_are_those_the_newest_batches_lack_whatever_came_since(feed:
         ({"max_age": "26 hours"}, "like 26h or 30min"),
         ({"max_age": "0h"}, "is no duration"),
         ({"max_age": "26h", "grace": "2h"}, "grace goes with a deadline"),
+        ({"max_age": "26h", "lag": "1d"}, "lag goes with a deadline"),
         ({"deadline": "seven"}, "five fields"),
         ({"deadline": "0 7 * * *", "timezone": "Mars"}, "no IANA time zone"),
         ({"max_age": "26h", "max_silent_keys": "1"}, "like 1%"),
@@ -210,3 +271,32 @@ def test_an_alert_names_checks_there_are_and_a_severity() -> None:
 )
 def test_a_duration_is_a_number_and_a_unit(text: str, span: timedelta) -> None:
     assert span_of(text) == span
+
+
+@pytest.mark.parametrize(
+    ("alert", "told"),
+    [
+        ({"checks": []}, "alerts of nothing"),
+        ({"checks": ["sequence_violations"], "severity": "ERROR"}, "write severity: WARN"),
+        ({"checks": ["hashdiff", "schema_drift"], "severity": "ERROR"}, "schema_drift can never alert"),
+        ({"checks": ["freshness"]}, "declares no freshness"),
+        ({"checks": ["late_rows"]}, "every satellite keeps an XTS"),
+        ({"checks": ["rejected_rows"]}, "on_error: quarantine"),
+    ],
+)
+def test_an_alert_that_can_never_fire_is_refused(alert: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        OperatedSource(**{**FEED, "alerts": [alert]})
+
+
+def test_alerts_that_can_fire_are_taken() -> None:
+    plain = [*FEED["satellites"], {**FEED["satellites"][0], "name": "sat_plain", "xts_assisted": False}]
+    alerts = [{"severity": "ERROR"}, {"checks": ["freshness", "run_failure"], "severity": "ERROR"}]
+    alerts.append({"checks": ["late_rows", "rejected_rows", "sequence_violations", "hashdiff", "freshness"]})
+    freshness = {"max_age": "26h", "severity": "ERROR"}
+    source = {**FEED, "satellites": plain, "on_error": "quarantine", "freshness": freshness, "alerts": alerts}
+    assert len(OperatedSource(**source).alerts) == 3
+    with pytest.raises(ValidationError, match="freshness can never alert"):
+        OperatedSource(**{**source, "freshness": {"max_age": "26h"}})
+    with pytest.raises(ValidationError, match="keeps an XTS"):
+        OperatedSource(**{**FEED, "satellites": plain[1:], "alerts": [{"checks": ["xts_complete"]}]})

@@ -54,10 +54,10 @@ def rejected_rows(source: SourceModel) -> Check:
             False,
             finding.found,
             finding.rows,
-            f"{count(finding.found, 'row')} of {source.name} kept out{finding.where}, most for: "
-            f"{finding.rows[0]['dv_reason']}",
+            f"{count(finding.found, 'row')} of {source.name} kept out{finding.where}",
             "Read them in control.rejected_row, mend them at the source, and deliver the partition again: its rows "
             "then come as a correction",
+            details=f"kept out, among others: {finding.rows[0]['dv_reason']}",
         )
 
     return Check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
@@ -14,6 +14,7 @@ from xts_pipeline.templates import Renderer, Statement
 from xts_pipeline.warehouse import Row, Transaction, Warehouse
 
 ROWS_SHOWN = 20
+PARTITIONS_NAMED = 3
 
 Severity: TypeAlias = Literal["WARN", "ERROR"]
 Fact: TypeAlias = int | timedelta
@@ -26,9 +27,10 @@ class CheckResult:
     passed: bool
     found: int  # how many rows, keys or points fail
     rows: tuple[Mapping[str, object], ...]  # the first 20 that fail: bytes as hex, business keys where there are some
-    summary: str  # one sentence
+    summary: str  # one sentence, without a business key or a delivered value: it goes where keys go out hashed
     advice: str  # what to do; "" when passed
     facts: Mapping[str, Fact] = field(default_factory=dict)  # figures beside `found`, by what they are
+    details: str = ""  # what names business keys or delivered values
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ class Question:
     context: Mapping[str, Any]
     values: Mapping[str, object] = field(default_factory=dict)
 
-    def statement(self, renderer: Renderer, of_batch: bool) -> Statement:
-        """The statement about one batch (whose values it then binds too), or about everything."""
-        return renderer.render(self.template, **self.context, of_batch=of_batch, limit=ROWS_SHOWN)
+    def statement(self, renderer: Renderer, of_batch: bool, loads: int = 1) -> Statement:
+        """The statement about one batch or more (whose values it then binds too), or about everything."""
+        return renderer.render(self.template, **self.context, of_batch=of_batch, loads=loads, limit=ROWS_SHOWN)
 
 
 @dataclass(frozen=True)
@@ -67,32 +69,59 @@ class Check:
     judge: Callable[[Finding], CheckResult] = field(repr=False, compare=False)
     needs_facts: bool = field(default=False, repr=False)  # of the satellite, in the XTS
     asks_all: bool = field(default=False, repr=False)  # speaks of no batch: asked once, however many a run has
+    is_of_keys: bool = field(default=False, repr=False)  # counts a key of several batches once
 
     def run(self, warehouse: Warehouse, batch: Batch | None = None) -> CheckResult:
         """Ask the warehouse: about what one batch touched, or, without a batch, about everything."""
+        return self._judged(warehouse, lambda transaction: self.ask(transaction, warehouse, batch))
+
+    def run_together(self, warehouse: Warehouse, batches: Sequence[Batch]) -> CheckResult:
+        """Ask the warehouse once about what several batches touched; only where `is_of_keys`."""
+        if len(batches) == 1:
+            return self.run(warehouse, batches[0])
+        newest = max(batches, key=lambda batch: batch.load_timestamp)
+        stamps = {f"load_timestamp_{number}": batch.load_timestamp for number, batch in enumerate(batches)}
+        values = {**newest.values(), **stamps}
+        return self._judged(
+            warehouse,
+            lambda transaction: self._answer(transaction, warehouse, values, len(batches), told_of_all(batches)),
+        )
+
+    def _judged(self, warehouse: Warehouse, ask: Callable[[Transaction], Finding]) -> CheckResult:
         with warehouse.transaction() as transaction:
             if self.made_with not in known_columns(transaction, warehouse):
                 return passed(f"{self.table} is not there yet: no batch has brought rows for it")
             if self.needs_facts and not _is_assisted(transaction, warehouse, self):
                 return passed(f"the XTS does not speak for {self.table} yet: the next load seeds it")
-            return self.judge(self.ask(transaction, warehouse, batch))
+            return self.judge(ask(transaction))
 
     def ask(self, transaction: Transaction, warehouse: Warehouse, batch: Batch | None) -> Finding:
         """The answer of the warehouse, to be judged."""
+        return self._answer(transaction, warehouse, batch.values() if batch else {}, 1 if batch else 0, told_of(batch))
+
+    def _answer(
+        self, transaction: Transaction, warehouse: Warehouse, values: Mapping[str, object], loads: int, where: str
+    ) -> Finding:
         found = 0
         rows: list[Row] = []
         for question in self.questions:
-            statement = question.statement(warehouse.renderer, batch is not None)
-            values = {**(batch.values() if batch else {}), **question.values}
-            answer = transaction.rows(statement, values)
+            statement = question.statement(warehouse.renderer, loads > 0, loads)
+            answer = transaction.rows(statement, {**values, **question.values})
             found += int(answer[0]["dv_found"]) if answer else 0
             rows += answer
-        return Finding(found, readable(rows)[:ROWS_SHOWN], told_of(batch))
+        return Finding(found, readable(rows)[:ROWS_SHOWN], where)
 
 
 def told_of(batch: Batch | None) -> str:
     """About what a check was asked, to stand behind a sentence."""
     return f" in batch {batch.batch_id} (partition {batch.partition_key!r})" if batch else ""
+
+
+def told_of_all(batches: Sequence[Batch]) -> str:
+    """About which batches a check was asked at once, to stand behind a sentence."""
+    keys = [repr(batch.partition_key) for batch in batches]
+    more = f" and {len(keys) - PARTITIONS_NAMED} more" if len(keys) > PARTITIONS_NAMED else ""
+    return f" in {len(keys)} batches (partitions {', '.join(keys[:PARTITIONS_NAMED])}{more})"
 
 
 def question(name: str, source: SourceModel, satellite: Satellite, **context: Any) -> Question:

@@ -50,6 +50,7 @@ def unique_keys(
         satellite or parent.table,
         (asked,),
         judge,
+        is_of_keys=True,
     )
 
 
@@ -101,7 +102,7 @@ def _keys_in_parent(table: str, satellite: str | None, questions: tuple[Question
             "that states these keys again",
         )
 
-    return Check("keys_in_parent", table, satellite, "ERROR", description, table, questions, judge)
+    return Check("keys_in_parent", table, satellite, "ERROR", description, table, questions, judge, is_of_keys=True)
 
 
 def ghost_present(source: SourceModel, satellite: Satellite) -> Check:

@@ -52,6 +52,7 @@ def sequence_violations(source: SourceModel, satellite: Satellite) -> Check:
         satellite.table,
         (question("sequence_violations", source, satellite, keys=business_keys_of(source, satellite.parent)),),
         judge,
+        is_of_keys=True,
     )
 
 
@@ -88,6 +89,7 @@ def lateness(source: SourceModel, satellite: Satellite) -> Check:
         satellite.table,
         (question("lateness", source, satellite, keys=business_keys_of(source, satellite.parent)),),
         judge,
+        is_of_keys=True,
     )
 
 
@@ -146,6 +148,7 @@ def timeline_invariant(source: SourceModel, satellite: Satellite) -> Check:
         satellite.table,
         (question("timeline_invariant", source, satellite, keys=business_keys_of(source, satellite.parent)),),
         judge,
+        is_of_keys=True,
         needs_facts=True,
     )
 

@@ -235,7 +235,7 @@ def _reads(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satell
             context = {"satellite": of, "keys": keys, "of_batch": False, "limit": ROWS_SHOWN}
             yield Entry("monitor/violation_rows", of.table, context)
             yield Entry("monitor/corrected_states", of.table, corrected_context(source, of))
-            yield Entry("monitor/front_batches", of.table, {"batches": 1})
+            yield Entry("monitor/front_batches", of.table, {"satellite": of, "batches": 1})
             yield Entry("monitor/heartbeat", of.table, {"satellite": of})
             yield Entry("monitor/silent_keys", of.table, {"satellite": of, "batches": SILENT_BATCHES})
         yield Entry("monitor/table_rows", of.table, {"table": of.table, "has_ghost": True})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -29,6 +30,9 @@ ALERTABLE = (
     "keys_in_parent",
     "ghost_present",
 )
+# What a failing check is, where it is no ERROR; and the checks that only a satellite with an XTS has.
+WARNINGS = dict.fromkeys(("sequence_violations", "late_rows", "rejected_rows", "schema_drift", "open_batches"), "WARN")
+OF_XTS = ("sequence_violations", "timeline_invariant", "xts_complete")
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(s|min|h|d)")
 _UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
@@ -67,10 +71,16 @@ class Freshness(Declared):
         default=None, description="How old the newest state of a satellite may become, by its applied timestamp: 26h."
     )
     deadline: Cron | None = Field(
-        default=None, description="A cron: at each of its ticks something newer must have come since the one before."
+        default=None,
+        description="A cron: at each of its ticks something must have come, and be dated, after the one before.",
     )
     timezone: Zone = Field(default="UTC", description="The IANA zone of the deadline.")
     grace: Duration | None = Field(default=None, description="How long after the deadline it is still in time: 2h.")
+    lag: Duration | None = Field(
+        default=None,
+        description="By how much what comes by a deadline may be dated before the deadline before it: 1d, for a source "
+        "that delivers this morning the state of yesterday.",
+    )
     max_silent_keys: str | None = Field(
         default=None, description="The share of keys that may be missing in the newest batches: 1%. For full extracts."
     )
@@ -91,6 +101,8 @@ class Freshness(Declared):
             raise ValueError("write one of max_age: 26h and deadline: 0 7 * * *")
         if self.deadline is None and self.grace is not None:
             raise ValueError("grace goes with a deadline; with max_age, write a greater age")
+        if self.deadline is None and self.lag is not None:
+            raise ValueError("lag goes with a deadline; with max_age, write a greater age")
         return self
 
     @property
@@ -116,6 +128,8 @@ class Alert(Declared):
     @field_validator("checks")
     @classmethod
     def _known(cls, value: list[str] | str) -> list[str] | str:
+        if not value:
+            raise ValueError("an empty list alerts of nothing; write '*' for all, or leave the alert out")
         if not isinstance(value, str) and (unknown := sorted(set(value) - set(ALERTABLE))):
             raise ValueError(f"{', '.join(unknown)} is no check; write '*' for all, or some of {', '.join(ALERTABLE)}")
         return value
@@ -134,3 +148,17 @@ class Alert(Declared):
         """Whether it is about a check that failed with a severity."""
         named = self.checks == "*" or check in self.checks
         return named and (severity == "ERROR" or self.severity == "WARN")
+
+    def never_fires(self, impossible: Mapping[str, str], severities: Mapping[str, str]) -> str:
+        """Why a check that it names can never alert, and what to write; "" where each can.
+
+        `impossible` says of checks why the source has none of them, `severities` what a failing one is, if not ERROR.
+        """
+        if isinstance(self.checks, str):
+            return ""
+        for check in self.checks:
+            if check in impossible:
+                return f"{check} can never alert: {impossible[check]}"
+            if not self.wants(check, severities.get(check, "ERROR")):
+                return f"{check} can never alert with severity: ERROR, since it is a WARN: write severity: WARN"
+        return ""

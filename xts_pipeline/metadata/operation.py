@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from xts_pipeline.metadata.declaration import SourceDeclaration, checked_name
-from xts_pipeline.metadata.monitoring import Alert, Duration, Freshness
+from xts_pipeline.metadata.monitoring import OF_XTS, WARNINGS, Alert, Duration, Freshness
 from xts_pipeline.metadata.schedule import Schedule
 
 
@@ -82,6 +82,22 @@ class OperatedSource(SourceDeclaration):
                 "freshness is judged by heartbeats, and no satellite of this source keeps an XTS: "
                 "leave xts_assisted on for one"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _can_alert(self) -> OperatedSource:
+        assisted = [satellite.xts_assisted for satellite in self.satellites]
+        impossible = {} if any(assisted) else dict.fromkeys(OF_XTS, "no satellite of this source keeps an XTS")
+        if all(assisted):
+            impossible["late_rows"] = "every satellite keeps an XTS: late rows are sequence_violations there"
+        if self.freshness is None:
+            impossible["freshness"] = "the source declares no freshness:"
+        if self.on_error == "stop":
+            impossible["rejected_rows"] = "a row that does not fit stops its batch; on_error: quarantine keeps it out"
+        severities = {**WARNINGS, **({"freshness": self.freshness.severity} if self.freshness else {})}
+        for alert in self.alerts:
+            if why := alert.never_fires(impossible, severities):
+                raise ValueError(f"alerts: {why}")
         return self
 
     @property

@@ -1,5 +1,7 @@
 """The asset checks of a source: those of `xts_pipeline.checks`, asked once a run for the batches of the run.
 
+What the run finished for others is asked about with its own, since the runs that left it behind have asked nothing.
+
 They run when every asset of the run is there: what a satellite's check asks of its hub holds only after the merge. None
 blocks: sequence violations are expected data, and no check could stop the steps inside the graph.
 """
@@ -20,7 +22,7 @@ from xts_pipeline.metadata.monitoring import span_of
 from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.resource import VaultResource
-from xts_pipeline.orchestration.run_batches import batches_of_partitions, partitions_of_run
+from xts_pipeline.orchestration.run_batches import batches_of_partitions, finished_for_others, partitions_of_run
 from xts_pipeline.orchestration.schema_drift import DESCRIPTION, SCHEMA_DRIFT, drift_of
 from xts_pipeline.vault import Vault
 
@@ -60,13 +62,14 @@ def asset_checks(nodes: SourceNodes, operated: OperatedSource) -> dg.AssetChecks
     def ask(context: dg.AssetCheckExecutionContext, vaults: VaultResource) -> Iterator[dg.AssetCheckResult]:
         registered = nodes.batches.get_partition_keys(dynamic_partitions_store=context.instance)
         partitions = partitions_of_run(context.run.tags, registered)
-        if drift in context.selected_asset_check_keys:
-            yield drift_of(context.instance, nodes, partitions)
         with working_vault(context, vaults, nodes.catalog) as vault:
             batches = batches_of_partitions(vault, nodes.source, partitions)
-            for each in asked:
-                if each.key in context.selected_asset_check_keys:
-                    yield _evaluated(vault, each, batches)
+            finished = finished_for_others(vault, nodes.source, batches, context.instance, context.run)
+            about = sorted([*batches, *finished], key=lambda batch: batch.load_timestamp)
+            found = [_evaluated(vault, each, about) for each in asked if each.key in context.selected_asset_check_keys]
+        if drift in context.selected_asset_check_keys:
+            found.append(drift_of(context.instance, nodes, list(dict.fromkeys(batch.partition_key for batch in about))))
+        yield from found  # at the end: what is tried again from the beginning has said nothing yet
 
     return ask
 
@@ -88,26 +91,44 @@ def _evaluated(vault: Vault, asked: AskedCheck, batches: Sequence[Batch]) -> dg.
     """One evaluation for all batches of a run; about everything when the run has no partitions."""
     about = _about(asked.check, batches)
     results = [asked.check.run(vault.warehouse, batch) for batch in about]
-    failed = [result for result in results if not result.passed]
     batches_failed = [
         batch.batch_id for batch, result in zip(about, results, strict=True) if batch and not result.passed
     ]
-    shown = failed or results[:1]
+    shown = _shown(vault, asked.check, about, results)
     return dg.AssetCheckResult(
-        passed=not failed,
+        passed=all(result.passed for result in results),
         asset_key=asked.key.asset_key,
         check_name=asked.key.name,
         severity=SEVERITIES[asked.check.severity],
-        description="; ".join(result.summary for result in shown[:3]) + (" ..." if len(shown) > 3 else ""),
+        description=_description(shown, len(results)),
         metadata={
-            "xts/found": sum(result.found for result in results),
+            "xts/found": sum(result.found for result in shown),
             "xts/partitions": ", ".join(batch.partition_key for batch in batches) or "all",
             **({"xts/batches": batches_failed} if batches_failed else {}),
-            **_figures(results),
-            **_advice(failed),
-            **_table(failed or results),
+            **_figures(shown),
+            **_joined("xts/advice", [result.advice for result in shown]),
+            **_joined("xts/details", [result.details for result in shown]),
+            **_table(shown),
         },
     )
+
+
+def _description(shown: Sequence[CheckResult], asked: int) -> str:
+    told = "; ".join(result.summary for result in shown[:3]) + (" ..." if len(shown) > 3 else "")
+    is_plain = len(shown) == 1 and shown[0].passed and not shown[0].rows
+    return f"{told}, and the same of {asked - 1} more" if is_plain and asked > 1 else told
+
+
+def _shown(
+    vault: Vault, check: Check, about: Sequence[Batch | None], results: Sequence[CheckResult]
+) -> Sequence[CheckResult]:
+    """The results that say something, the newest batch first; where they do not add up, one about all their batches."""
+    told = [at for at, result in enumerate(results) if not result.passed]
+    told = told or [at for at, result in enumerate(results) if result.rows]
+    together = [batch for at in told if (batch := about[at])]
+    if check.is_of_keys and len(together) > 1:
+        return [check.run_together(vault.warehouse, together)]
+    return [results[at] for at in reversed(told)] or results[:1]
 
 
 def _about(check: Check, batches: Sequence[Batch]) -> Sequence[Batch | None]:
@@ -121,22 +142,15 @@ def _about(check: Check, batches: Sequence[Batch]) -> Sequence[Batch | None]:
     return batches
 
 
-def _figures(results: Sequence[CheckResult]) -> dict[str, Any]:
-    """What the check counted beside the failing rows: numbers added up over the batches, spans of time the longest."""
-    figures: dict[str, Any] = {}
-    for result in results:
-        for name, value in result.facts.items():
-            known = figures.get(name)
-            if isinstance(value, int):
-                figures[name] = value + (known or 0)
-            else:
-                figures[name] = value if known is None else max(known, value)
-    return {f"xts/{name}": of if isinstance(of, int) else spoken(of) for name, of in figures.items()}
+def _figures(shown: Sequence[CheckResult]) -> dict[str, Any]:
+    """What the check counted beside the failing rows; figures of several results do not add up, and are left out."""
+    facts = shown[0].facts if len(shown) == 1 else {}
+    return {f"xts/{name}": of if isinstance(of, int) else spoken(of) for name, of in facts.items()}
 
 
-def _advice(failed: Sequence[CheckResult]) -> dict[str, Any]:
-    advice = dict.fromkeys(result.advice for result in failed if result.advice)
-    return {"xts/advice": "; ".join(advice)} if advice else {}
+def _joined(name: str, texts: Sequence[str]) -> dict[str, Any]:
+    different = dict.fromkeys(text for text in texts if text)
+    return {name: "; ".join(different)} if different else {}
 
 
 def _table(failed: Sequence[CheckResult]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from xts_pipeline.orchestration.run_batches import Verdicts, batches_of, batches
 from xts_pipeline.vault import Vault
 
 LOADED = "loaded"
+FINISHED_PARTITIONS = "xts/finished_older_partitions"  # in the metadata of the SWITCH: those of other runs
 VERDICTS_IO = "verdicts_io"  # the IO manager of what travels inside the graph
 
 
@@ -69,7 +70,8 @@ def _finished(context: dg.AssetExecutionContext, finished: Sequence[Batch]) -> d
         return {}
     named = [f"{batch.partition_key} ({batch.batch_id})" for batch in finished]
     context.log.warning(f"finished older open batches, which other runs had left: {', '.join(named)}")
-    return {"xts/finished_older_batches": named}
+    partitions = list(dict.fromkeys(batch.partition_key for batch in finished))
+    return {"xts/finished_older_batches": named, FINISHED_PARTITIONS: partitions}
 
 
 def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:

@@ -19,17 +19,19 @@ from xts_pipeline.freshness import Deadline, FreshnessState, judge, read_heartbe
 from xts_pipeline.ledger import utc_now
 from xts_pipeline.metadata import Satellite
 from xts_pipeline.metadata.monitoring import Freshness, span_of
-from xts_pipeline.orchestration.alerts import Watched, notice_of, tell
+from xts_pipeline.orchestration.alerts import tell
+from xts_pipeline.orchestration.faults import working_vault
+from xts_pipeline.orchestration.notices import FRESHNESS, Watched, notice_of
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.vault import Vault
 
-FRESHNESS = "freshness"
 EVERY = 300  # seconds
 PATIENCE = 2.0  # seconds; a load holds the file for longer, another sensor does not
 REPEATED = timedelta(hours=1)  # an evaluation that says the same is recorded again after that, for the UI
 SEVERITIES = {"WARN": dg.AssetCheckSeverity.WARN, "ERROR": dg.AssetCheckSeverity.ERROR}
 ADVICE = {
-    "data_old": "The source delivers, but nothing newer: ask whoever runs it whether its extract stands still",
+    "data_old": "The source delivers, but nothing newer: ask whoever runs it whether its extract stands still. If it "
+    "always states an older day, declare its lag (with a deadline) or a greater max_age",
     "feed_silent": "Nothing newer has come: look whether the delivery is there, whether its run was requested, and ask "
     "whoever runs the source",
     "silent_keys": "The newest extracts lack keys that older ones had: ask whether they are complete. What was deleted "
@@ -84,7 +86,7 @@ def freshness_check(watched: Watched) -> dg.AssetChecksDefinition:
         can_subset=True,
     )
     def ask(context: dg.AssetCheckExecutionContext, vaults: VaultResource) -> Iterator[dg.AssetCheckResult]:
-        with vaults.vault(watched.nodes.catalog) as vault:
+        with working_vault(context, vaults, watched.nodes.catalog) as vault:
             states = freshness_of(watched, vault, utc_now())
         for name, key in keys.items():
             if dg.AssetCheckKey(key, FRESHNESS) in context.selected_asset_check_keys:
@@ -114,6 +116,8 @@ def evaluation_of(watched: Watched, key: dg.AssetKey, state: FreshnessState) -> 
     metadata |= {name: f"{time:%Y-%m-%d %H:%M:%S} UTC" for name, time in times.items() if time}
     if state.late_by is not None:
         metadata["xts/late_by"] = spoken(state.late_by)
+    if state.reason:
+        metadata["xts/reason"] = state.reason
     if not state.passed:
         metadata["xts/advice"] = ADVICE[state.reason]
     if freshness.silent_share is not None and heartbeat is not None:
@@ -182,6 +186,7 @@ def _rule(freshness: Freshness) -> str:
         rule = f"the newest state is at most {freshness.max_age} old"
     else:
         grace = f", {freshness.grace} of grace" if freshness.grace else ""
-        rule = f"something newer has come by each {freshness.deadline} {freshness.timezone}{grace}"
+        lag = f", dated up to {freshness.lag} before the deadline before" if freshness.lag else ""
+        rule = f"something newer has come by each {freshness.deadline} {freshness.timezone}{grace}{lag}"
     silent = freshness.max_silent_keys
     return f"{rule}; at most {silent} of its keys are silent" if silent else rule

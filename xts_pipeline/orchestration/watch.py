@@ -12,10 +12,12 @@ from xts_pipeline.checks import spoken
 from xts_pipeline.errors import WarehouseBusyError
 from xts_pipeline.ledger import Batch, open_batches, utc_now
 from xts_pipeline.metadata.monitoring import span_of
-from xts_pipeline.orchestration.alerts import Notice, Watched, alert_sensors, routes_of, tell
+from xts_pipeline.orchestration.alerts import alert_sensors, routes_of, tell
 from xts_pipeline.orchestration.freshness_sensor import EVERY, PATIENCE, freshness_check, heartbeat_sensor
+from xts_pipeline.orchestration.memory import Memory
 from xts_pipeline.orchestration.nodes import SourceNodes
-from xts_pipeline.orchestration.notify import Memory, deliver
+from xts_pipeline.orchestration.notices import Notice, Watched
+from xts_pipeline.orchestration.outbox import deliver
 from xts_pipeline.orchestration.resource import VaultResource
 
 if TYPE_CHECKING:

@@ -11,21 +11,24 @@ from typing import Any
 
 
 class Listener:
-    """What was received; `status` is what it answers."""
+    """What was received; `status` is what it answers, but to messages that hold `refused`."""
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
         self.attempts = 0
         self.status = 200
+        self.refused: str | None = None
         listener = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 listener.attempts += 1
-                if listener.status == 200:
+                is_refused = listener.refused is not None and listener.refused in body["title"]
+                status = 400 if is_refused else listener.status
+                if status == 200:
                     listener.received.append(body)
-                self.send_response(listener.status)
+                self.send_response(status)
                 self.end_headers()
 
             def log_message(self, *_: object) -> None: ...
