@@ -6,7 +6,7 @@ they would have done for the others is done here, step by step from the ledger, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dagster as dg
@@ -20,27 +20,24 @@ from xts_pipeline.vault import Vault
 
 
 def load_without_the_rest(
-    context: dg.AssetExecutionContext, vault: Vault, nodes: SourceNodes, staged: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """Load and close the batches of these partitions, and record it on the source's assets.
+    vault: Vault, nodes: SourceNodes, staged: Mapping[str, Mapping[str, Any]], run: str
+) -> Iterator[dg.AssetMaterialization]:
+    """Load and close the batches of these partitions; yields what is recorded of it on the source's assets.
 
-    `staged`: by partition, what is told of its staging.
+    `staged`: by partition, what is told of its staging. An op that fails loses what it logged, and not what it yields.
     """
-    run = context.run.run_id
     batches = batches_of_partitions(vault, nodes.source, staged)
     finish_older(vault, nodes.source, batches, run)
     for batch in batches:
-        key = batch.partition_key
-        context.log_event(dg.AssetMaterialization(nodes.staged, metadata=staged[key], partition=key))
+        partition = batch.partition_key
+        yield dg.AssetMaterialization(nodes.staged, metadata=staged[partition], partition=partition)
         for _ in finish_batch(vault.warehouse, nodes.source, batch, run):
             pass
         for asset, metadata in _loaded(vault, nodes, batch, run).items():
-            context.log_event(dg.AssetMaterialization(asset, metadata=metadata, partition=key))
-        context.log.info(f"{key}: loaded and closed")
-    if batches:
-        for table in nodes.shared_tables:
-            metadata = evidence.of_table(vault, nodes.source, batches, table)
-            context.log_event(dg.AssetMaterialization(nodes.table_node(table), metadata=metadata))
+            yield dg.AssetMaterialization(asset, metadata=metadata, partition=partition)
+    for table in nodes.shared_tables if batches else ():
+        metadata = evidence.of_table(vault, nodes.source, batches, table)
+        yield dg.AssetMaterialization(nodes.table_node(table), metadata=metadata)
 
 
 def _loaded(vault: Vault, nodes: SourceNodes, batch: Batch, run: str) -> dict[dg.AssetKey, dict[str, Any]]:

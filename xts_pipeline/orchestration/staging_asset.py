@@ -2,8 +2,8 @@
 
 # No postponed annotations here: Dagster reads the type of `context` from the function itself.
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 import dagster as dg
 
@@ -37,8 +37,9 @@ def staging_asset(
         owners=operated.owners,
         kinds=KINDS,
         pool=nodes.pool,
+        dagster_type=cast("dg.DagsterType", dg.Nothing),
     )
-    def staged(context: dg.AssetExecutionContext, vaults: VaultResource) -> None:
+    def staged(context: dg.AssetExecutionContext, vaults: VaultResource) -> Iterator[Any]:
         made: dict[str, Stamped] = {}
         faults: dict[str, Exception] = {}
         partitions = sorted(context.partition_keys)
@@ -54,10 +55,10 @@ def staging_asset(
                 else:
                     context.add_asset_metadata(_metadata(vault, nodes.source, made[partition]), partition_key=partition)
             if faults:
-                load_without_the_rest(
-                    context, vault, nodes, {key: _metadata(vault, nodes.source, each) for key, each in made.items()}
-                )
+                told = {key: _metadata(vault, nodes.source, each) for key, each in made.items()}
+                yield from load_without_the_rest(vault, nodes, told, context.run.run_id)
                 raise _some_were_bad(nodes.name, faults, len(made))
+        yield dg.Output(None)
 
     return staged
 
