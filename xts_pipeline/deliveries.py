@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
@@ -36,6 +36,18 @@ class KnownDelivery:
     requested_by: str | None = None
     staged_batch_id: str | None = None
     staged_at: datetime | None = None
+    batch_status: str | None = None  # of the batch it became, and the run that staged that batch
+    root_run: str | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the vault holds it: it was staged, and its batch is neither unfinished nor given up."""
+        return self.staged_at is not None and self.batch_status not in ("open", "abandoned")
+
+    @property
+    def was_taken_up(self) -> bool:
+        """Whether a run was requested for it, or has staged it unasked."""
+        return self.requested_at is not None or self.staged_at is not None
 
     @property
     def run_key(self) -> str:
@@ -104,12 +116,17 @@ def content_of_tick(partition: str, tick: datetime) -> Content:
     return Content(partition, hashlib.sha256(tick.isoformat().encode()).hexdigest())
 
 
-def new_deliveries(source: str, contents: Iterable[Content], newest: Newest, now: datetime) -> list[KnownDelivery]:
-    """The contents that differ from their partition's newest delivery, each as the next delivery of its partition."""
+def new_deliveries(
+    source: str, contents: Iterable[Content], newest: Newest, now: datetime, again: Collection[KnownDelivery] = ()
+) -> list[KnownDelivery]:
+    """The contents that differ from their partition's newest delivery, each as the next delivery of its partition.
+
+    So does one that holds the same and was delivered once more, where the newest delivery is among `again`.
+    """
     new = []
     for content in contents:
         known = newest.get(content.partition)
-        if known is None or known.digest != content.digest:
+        if known is None or known.digest != content.digest or known in again:
             number = known.delivery_number + 1 if known else 1
             new.append(KnownDelivery(source, content.partition, number, content.digest, content.file_state, now))
     return new
@@ -165,14 +182,20 @@ def _newest_in_turn(transaction: Transaction, warehouse: Warehouse, source: str)
     return newest_deliveries(transaction, warehouse, source)
 
 
-def register(warehouse: Warehouse, source: str, contents: Sequence[Content]) -> dict[str, KnownDelivery]:
-    """Register the contents that are new; gives the newest delivery of every partition after that."""
+def register(
+    warehouse: Warehouse, source: str, contents: Sequence[Content], again: Collection[KnownDelivery] = ()
+) -> dict[str, KnownDelivery]:
+    """Register the contents that are new; gives the newest delivery of every partition after that.
+
+    `again`: deliveries that are registered once more though their content is the same, unless they changed meanwhile.
+    """
 
     def work(transaction: Transaction) -> dict[str, KnownDelivery]:
         newest = _newest_in_turn(transaction, warehouse, source)
+        new_ones = new_deliveries(source, contents, newest, utc_now(), again)
         for known in recognised(contents, newest):
             transaction.run(render("control/recognise_delivery"), asdict(known))
-        for new in new_deliveries(source, contents, newest, utc_now()):
+        for new in new_ones:
             transaction.run(render("control/insert_delivery"), asdict(new))
         return newest_deliveries(transaction, warehouse, source)
 
@@ -197,17 +220,45 @@ def take_leases(
     return in_transaction(warehouse, work) if wanted else []
 
 
-def register_file(warehouse: Warehouse, source: str, partition: str, path: str) -> None:
+@dataclass(frozen=True)
+class Reading:
+    """A file that is about to be staged: as it was when what it holds was registered, and under which number."""
+
+    partition: str
+    path: str
+    number: int  # 0 where nothing is registered of the partition
+    file: DeliveredFile | None  # None when it was written to meanwhile, so that nobody knows what is read
+
+
+def begin_reading(warehouse: Warehouse, source: str, partition: str, path: str) -> Reading:
     """Register what a partition's file holds at this moment, however young it is: somebody is about to stage it."""
     file = file_of(partition, path)
-    if file is None or not changed_files(FoundFiles((file,), ()), read_newest(warehouse, source)):
-        return
-    try:
-        digest = digest_of(file)
-    except OSError:
-        return  # the reader says what is wrong with it
-    if digest is not None:
-        register(warehouse, source, [Content(partition, digest, file.state)])
+    if file is not None and changed_files(FoundFiles((file,), ()), read_newest(warehouse, source)):
+        try:
+            digest = digest_of(file)
+        except OSError:
+            digest = None  # the reader says what is wrong with it
+        if digest is not None:
+            register(warehouse, source, [Content(partition, digest, file.state)])
+    newest = read_newest(warehouse, source).get(partition)
+    known = file is not None and newest is not None and newest.file_state == file.state
+    return Reading(partition, path, newest.delivery_number if newest else 0, file if known else None)
+
+
+def end_reading(warehouse: Warehouse, source: str, reading: Reading, batch_id: str) -> bool:
+    """Record that a file was staged; gives whether what was read is what was registered before.
+
+    Where the file was written to meanwhile, what was read is registered as a content of its own, unlike any other, so
+    that whatever the file holds at the next look is a new delivery: what it held before, too.
+    """
+    is_known = reading.file is not None and file_of(reading.partition, reading.path) == reading.file
+    number = reading.number
+    if not is_known and newest_number(warehouse, source, reading.partition) == number:
+        digest = hashlib.sha256(f"written to while it was read: {batch_id}".encode()).hexdigest()
+        number = register(warehouse, source, [Content(reading.partition, digest)])[reading.partition].delivery_number
+    if number:
+        mark_staged(warehouse, source, reading.partition, number, batch_id)
+    return is_known
 
 
 def newest_number(warehouse: Warehouse, source: str, partition: str) -> int:

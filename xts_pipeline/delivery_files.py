@@ -6,6 +6,7 @@ import glob
 import hashlib
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class DeliveredFile:
 
     partition: str
     path: Path
-    state: str  # changes whenever the file is written to: size, times of writing and of change, inode
+    state: str  # changes whenever the file, or a link of its name, is written to: size, times, inode
     written_at: float  # seconds since 1970
 
 
@@ -63,12 +64,14 @@ def _pattern(path: str) -> re.Pattern[str]:
 def file_of(partition: str, path: str) -> DeliveredFile | None:
     """One file as the file system has it; None when it is gone, or a folder."""
     try:
-        found = os.stat(path)
+        found, link = os.stat(path), os.lstat(path)
     except OSError:
         return None
-    if not os.path.isfile(path):
+    if not stat.S_ISREG(found.st_mode):
         return None
     state = f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
+    if stat.S_ISLNK(link.st_mode):  # which may lead to another file and back again, neither of them written to
+        state += f" {link.st_ctime_ns} {link.st_ino}"
     return DeliveredFile(partition, Path(path), state, found.st_mtime)
 
 

@@ -7,8 +7,9 @@ import dagster as dg
 from xts_pipeline.errors import WarehouseBusyError
 from xts_pipeline.metadata import OperatedSource
 from xts_pipeline.orchestration.nodes import SourceNodes
-from xts_pipeline.orchestration.pick_up import PickedUp, pick_up
+from xts_pipeline.orchestration.pick_up import Asker, PickedUp, pick_up
 from xts_pipeline.orchestration.resource import VaultResource
+from xts_pipeline.orchestration.ticks import is_preview
 
 EVERY = 30  # seconds
 PATIENCE = 3.0  # seconds for which a tick waits for the warehouse; the next one is not far
@@ -28,13 +29,14 @@ def deliveries_sensor(nodes: SourceNodes, operated: OperatedSource) -> dg.Sensor
     )
     def watch(context: dg.SensorEvaluationContext, vaults: VaultResource) -> dg.SensorResult:
         try:
-            picked = pick_up(
-                nodes, operated, vaults, context.instance, asker=name, patience=PATIENCE, at_most=RUNS_A_TICK
-            )
+            asker = Asker(name, PATIENCE, at_most=RUNS_A_TICK, is_preview=is_preview(context))
+            picked = pick_up(nodes, operated, vaults, context.instance, asker)
         except WarehouseBusyError as busy:
             return dg.SensorResult(skip_reason=f"not looked at, the next tick tries again: {busy}")
         for fault in picked.looked.faults:
             context.log.warning(fault)
+        if picked.leased and picked.not_loaded:  # else it is the reason why the tick is skipped
+            context.log.warning("; ".join(picked.remarks))
         return _result(nodes, picked)
 
     return watch

@@ -2,15 +2,19 @@
 
 # No postponed annotations here: Dagster reads the type of `context` from the function itself.
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 import dagster as dg
 
 from xts_pipeline import deliveries
+from xts_pipeline.delivery_files import PLACEHOLDER
+from xts_pipeline.errors import DeliveryError, XtsError
 from xts_pipeline.metadata import OperatedSource, SourceModel
 from xts_pipeline.orchestration.evidence import of_batch
-from xts_pipeline.orchestration.faults import working_vault
+from xts_pipeline.orchestration.faults import is_transient, working_vault
 from xts_pipeline.orchestration.nodes import KINDS, SourceNodes
+from xts_pipeline.orchestration.partial_range import load_without_the_rest
 from xts_pipeline.orchestration.query_evidence import of_queries
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import root_run
@@ -33,39 +37,69 @@ def staging_asset(
         owners=operated.owners,
         kinds=KINDS,
         pool=nodes.pool,
+        dagster_type=cast("dg.DagsterType", dg.Nothing),
     )
-    def staged(context: dg.AssetExecutionContext, vaults: VaultResource) -> None:
+    def staged(context: dg.AssetExecutionContext, vaults: VaultResource) -> Iterator[Any]:
+        made: dict[str, Stamped] = {}
+        faults: dict[str, Exception] = {}
+        partitions = sorted(context.partition_keys)
         with working_vault(context, vaults, nodes.catalog) as vault:
-            for partition in sorted(context.partition_keys):
-                stamped = _stage(vault, nodes.source, partition, root_run(context.run))
-                metadata = {
-                    **_metadata(nodes.source, stamped),
-                    **of_queries(vault, stamped.batch, [STAGING]),
-                }
-                context.add_asset_metadata(metadata, partition_key=partition)
-                context.log.info(_sentence(partition, stamped))
+            for partition in partitions:
+                try:
+                    made[partition] = _stage(context, vault, nodes, operated, partition)
+                except Exception as fault:
+                    if len(partitions) == 1 or is_transient(fault):
+                        raise
+                    faults[partition] = fault
+                    context.log.error(f"{partition}: not staged, the others go on: {fault}")
+                else:
+                    context.add_asset_metadata(_metadata(vault, nodes.source, made[partition]), partition_key=partition)
+            if faults:
+                told = {key: _metadata(vault, nodes.source, each) for key, each in made.items()}
+                yield from load_without_the_rest(vault, nodes, told, context.run.run_id)
+                raise _some_were_bad(nodes.name, faults, len(made))
+        yield dg.Output(None)
 
     return staged
 
 
-def _stage(vault: Vault, source: SourceModel, partition: str, run: str) -> Stamped:
-    """Stage a partition, and record that its deliveries so far wait no more.
-
-    What is registered before the reading is what the reading is sure to see; a file that changes in between is the
-    next delivery.
-    """
-    declared = source.declaration.delivery
-    if declared is not None and declared.path is not None:
-        path = declared.path.replace("{partition}", partition)
-        deliveries.register_file(vault.warehouse, source.name, partition, path)
-    number = deliveries.newest_number(vault.warehouse, source.name, partition)
-    stamped = vault.stage(source.name, None, partition, root_run=run)
-    if number:
-        deliveries.mark_staged(vault.warehouse, source.name, partition, number, stamped.batch.batch_id)
+def _stage(
+    context: dg.AssetExecutionContext, vault: Vault, nodes: SourceNodes, operated: OperatedSource, partition: str
+) -> Stamped:
+    """Stage a partition, and record that its deliveries so far wait no more: those up to what was read."""
+    warehouse, name, run = vault.warehouse, nodes.name, root_run(context.run)
+    if operated.is_watchable and operated.delivery is not None:
+        path = (operated.delivery.path or "").replace(PLACEHOLDER, partition)
+        reading = deliveries.begin_reading(warehouse, name, partition, path)
+        stamped = vault.stage(name, None, partition, root_run=run)
+        if not deliveries.end_reading(warehouse, name, reading, stamped.batch.batch_id):
+            context.log.warning(
+                f"{partition}: {path} was written to while it was read; what it holds now is a new delivery, which the "
+                "sensor or the schedule loads when it finds it: load it by hand where neither is on"
+            )
+    else:
+        number = deliveries.newest_number(warehouse, name, partition)
+        stamped = vault.stage(name, None, partition, root_run=run)
+        if number:
+            deliveries.mark_staged(warehouse, name, partition, number, stamped.batch.batch_id)
+    context.log.info(_sentence(partition, stamped))
     return stamped
 
 
-def _metadata(source: SourceModel, stamped: Stamped) -> dict[str, Any]:
+def _some_were_bad(source: str, faults: Mapping[str, Exception], good: int, shown: int = 5) -> DeliveryError:
+    """What is wrong with which partitions of a range, and what to do; its cause is the first that is not the data's."""
+    told = [f"{partition}: {fault}" for partition, fault in list(faults.items())[:shown]]
+    if len(faults) > shown:
+        told.append(f"and {len(faults) - shown} more: {', '.join(list(faults)[shown:])}"[:2000])
+    error = DeliveryError(
+        f"source {source}: {len(faults)} of {len(faults) + good} partitions cannot be staged; the other {good} are "
+        "loaded. Mend these and re-execute the run from failure, or load them alone:\n" + "\n".join(told)
+    )
+    error.__cause__ = next((fault for fault in faults.values() if not isinstance(fault, XtsError)), None)
+    return error
+
+
+def _metadata(vault: Vault, source: SourceModel, stamped: Stamped) -> dict[str, Any]:
     return {
         **of_batch(stamped.batch),
         "xts/rows_rejected": stamped.batch.rows_rejected,
@@ -73,6 +107,7 @@ def _metadata(source: SourceModel, stamped: Stamped) -> dict[str, Any]:
         "xts/undeclared_columns": list(stamped.undeclared_columns),
         "xts/delivery": _delivery(source, stamped.batch.partition_key),
         "dagster/row_count": stamped.batch.rows_staged,
+        **of_queries(vault, stamped.batch, [STAGING]),
     }
 
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from xts_pipeline.errors import DeliveryError, WarehouseBusyError
 from xts_pipeline.ledger import utc_now
 from xts_pipeline.metadata import ColumnType, SourceModel
+from xts_pipeline.metadata.types import TEXT
 from xts_pipeline.staging.columns import Matched, match_columns, settle_types
 from xts_pipeline.staging.faults import Fault, Faults
 from xts_pipeline.staging.fingerprint import Fingerprint
@@ -133,6 +134,7 @@ class _Staging:
     faults: Faults = field(default_factory=Faults)
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
     rows_rejected: int = 0
+    has_tables: bool = False  # as this batch needs them: not when it brought no row that tells the types of columns
     appender: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
     appending: Future[None] | None = None
 
@@ -237,11 +239,15 @@ class _Staging:
         return settle_types(self.source, delivery, matched, first, remembered)
 
     def _build_tables(self, types: dict[str, ColumnType]) -> None:
+        self.has_tables = True
         build_tables(self.transaction, self.warehouse, self.source, types)
 
-    def _build_declared_tables(self) -> None:
-        """An empty batch makes the tables too, where no row is needed to know their types."""
-        types = self.source.declared_types
+    def _build_known_tables(self) -> None:
+        """An empty batch makes and grows the tables too, where no row is needed to know their types."""
+        remembered = remembered_types(self.transaction, self.warehouse, self.source)
+        types = {**remembered, **self.source.declared_types}
+        if isinstance(self.delivery, Delivery) and not self.delivery.typed:
+            types = {**dict.fromkeys(self.source.staged_columns, TEXT), **types}  # as a row would have it
         if all(column in types for column in self.source.staged_columns):
             self._build_tables({column: types[column] for column in self.source.staged_columns})
 
@@ -284,8 +290,8 @@ class _Staging:
 
     def _settled(self) -> dict[str, Any]:
         """Decide the ties, refuse or set aside contradictions, and measure what is left."""
-        if self.source.rows_table not in known_columns(self.transaction, self.warehouse):
-            self._build_declared_tables()
+        if not self.has_tables:
+            self._build_known_tables()
             return {"rows_staged": 0, "earliest_applied_timestamp": None, "newest_applied_timestamp": None}
         values = {"batch_id": self.batch_id}
         where = (self.transaction, self.warehouse, self.source, self.batch_id)

@@ -174,6 +174,14 @@ class DagsterDev:
         before = len(self.ticks()[name])
         until(f"{count} ticks of {name}", lambda: len(self.ticks()[name]) >= before + count or None)
 
+    def preview(self, kind: str, name: str) -> Any:
+        """What the UI shows for "Preview tick result" of a sensor, or of a schedule's tick of last year."""
+        place = {"repositoryName": "__repository__", "repositoryLocationName": "xts_pipeline"}
+        at = "cursor: null" if kind == "sensor" else f"timestamp: {time.time() - 365 * 86400}"
+        query = """mutation($of: %sSelector!) { %sDryRun(selectorData: $of, %s) { ... on DryRunInstigationTick {
+            evaluationResult { runRequests { runKey } skipReason error { message } } } } }"""
+        return self.ask(query % (kind.capitalize(), kind, at), of={**place, f"{kind}Name": name})
+
     def cancel_backfill(self, backfill: str) -> None:
         """Cancel a backfill and its runs."""
         self.ask("mutation ($id: String!) {cancelPartitionBackfill(backfillId: $id) {__typename}}", id=backfill)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,6 +15,7 @@ from xts_pipeline_tests.e2e.dagster_dev import DagsterDev, dagster_dev, until
 from xts_pipeline_tests.orchestration.listener import Listener, listening
 from xts_pipeline_tests.orchestration.project import CASE, FOUR, Project
 
+T = TypeVar("T")
 pytestmark = pytest.mark.e2e
 TIMELINE = ["SYDNEY", "BRISBANE", "SYDNEY", "HOBART", "HOBART", "HOBART"]  # of customer 1, once the late batch is in
 
@@ -36,6 +37,7 @@ def dagster(tmp_path_factory: pytest.TempPathFactory, listener: Listener) -> Ite
     project = Project(tmp_path_factory.mktemp("e2e"), instance=None)  # type: ignore[arg-type]
     project.declare(source("watched", watch=True), d1=FOUR["d1"])
     project.declare(source("timed", schedule={"cron": "* * * * *", "timezone": "Europe/Zurich"}), **FOUR)
+    project.declare(source("seen", schedule={"cron": "0 0 1 1 *"}), **FOUR)
     alerts = [{"checks": ["sequence_violations", "freshness", "run_failure"], "route": "XTS_ALERT_LISTENER"}]
     project.declare(source("history", alerts=alerts, freshness={"max_age": "26h"}), **FOUR)
     for name in ("again", "broken", "left", "right"):
@@ -47,18 +49,23 @@ def dagster(tmp_path_factory: pytest.TempPathFactory, listener: Listener) -> Ite
 
 
 def timeline(dagster: DagsterDev, name: str) -> list[str]:
-    """The cities of customer 1, when no run holds the file."""
+    """The cities of customer 1."""
+    states = when_free(lambda: dagster.project.timeline(f"sat_{name}_city"))
+    return list(states[states["id"] == "1"]["city"])
 
-    def answer() -> list[str] | None:
+
+def when_free(read: Callable[[], T]) -> T:
+    """What is read of the warehouse, when no run holds the file."""
+
+    def answer() -> tuple[T] | None:
         try:
-            states = dagster.project.timeline(f"sat_{name}_city")
+            return (read(),)
         except Exception as error:
             if "held by another process" in str(error):
                 return None
             raise
-        return list(states[states["id"] == "1"]["city"])
 
-    return until("the warehouse", answer)
+    return until("the warehouse", answer)[0]
 
 
 def test_a_new_file_is_loaded_by_the_sensor_and_a_changed_one_corrects(dagster: DagsterDev) -> None:
@@ -80,6 +87,19 @@ def test_a_schedule_picks_up_what_waits_and_not_twice(dagster: DagsterDev) -> No
     assert timeline(dagster, "timed") == TIMELINE
     time.sleep(61)  # another tick
     assert len(dagster.ended("timed", 4)) == 4
+
+
+@pytest.mark.parametrize("kind", ["sensor", "schedule"])
+def test_a_preview_says_what_a_tick_would_load_and_changes_nothing(dagster: DagsterDev, kind: str) -> None:
+    seen = str(dagster.preview(kind, {"sensor": "deliveries_seen", "schedule": "schedule_seen"}[kind]))
+    assert all(partition in seen for partition in FOUR), seen
+
+    def registered() -> int:
+        with dagster.project.vault() as vault:
+            return int(vault.query("select count(*) as n from delivery where source = 'seen'")["n"].item())
+
+    assert when_free(registered) == 0
+    assert dagster.runs("seen") == []
 
 
 def test_a_backfill_with_a_late_batch_ends_green_and_the_violation_is_told_exactly_once(

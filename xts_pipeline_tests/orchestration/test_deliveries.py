@@ -22,14 +22,15 @@ from xts_pipeline import deliveries
 from xts_pipeline.errors import DeclarationError
 from xts_pipeline.ledger import utc_now
 from xts_pipeline.orchestration import deliveries_schedule, deliveries_sensor, pick_up
-from xts_pipeline.orchestration.pick_up import DELIVERY_TAG
+from xts_pipeline.orchestration.delivery_runs import DELIVERY_TAG
 from xts_pipeline.orchestration.resource import DuckDBVault
 from xts_pipeline_tests.orchestration.project import CASE, FOUR, HEADER, Project, Row
 
 RUN_KEY = "dagster/run_key"
-SIX = datetime(2026, 1, 4, 6, tzinfo=UTC)
+SIX = datetime(2021, 1, 4, 6, tzinfo=UTC)
 SCHEDULED = {**CASE, "schedule": {"cron": "0 6 * * *", "timezone": "Europe/Zurich"}, "watch": True}
 VAULTS = {"vaults": DuckDBVault()}
+MADE_UP = ["__repository__", "schedule_case", "20210104_060000"]  # a preview's log, which has no number of a tick
 A, B = FOUR["d1"], FOUR["d2"]
 
 
@@ -52,33 +53,37 @@ class Daemon:
         os.utime(path, (stamp, stamp))
         return path
 
-    def sensor(self, *, makes_runs: bool = True) -> Any:
-        """A tick of the sensor."""
+    def sensor(self, *, makes_runs: bool = True, preview: bool = False) -> Any:
+        """A tick of the sensor, or a preview, of which Dagster does nothing but show it."""
         definitions = self.project.definitions
         with dg.build_sensor_context(
             self.project.instance,
             definitions=definitions,
             sensor_name="deliveries_case",
+            repository_name="__repository__" if preview else None,
             resources=VAULTS,
             instance_ref=self.reference,
         ) as context:
             data = definitions.get_sensor_def("deliveries_case").evaluate_tick(context)
+        if preview:
+            return data
         for request in data.dynamic_partitions_requests or []:
             self.project.instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
         if makes_runs:
             self._make(data)
         return data
 
-    def schedule(self, tick: datetime = SIX, *, makes_runs: bool = True) -> Any:
-        """A tick of the schedule."""
+    def schedule(self, tick: datetime = SIX, *, makes_runs: bool = True, preview: bool = False) -> Any:
+        """A tick of the schedule, or a preview."""
         definitions = self.project.definitions
         repository = definitions.get_repository_def()
         with dg.build_schedule_context(
             self.project.instance, tick, VAULTS, repository, instance_ref=self.reference
         ) as context:
             context._instance = self.project.instance  # which it would make from the reference
+            context._log_key = MADE_UP if preview else None
             data = definitions.get_schedule_def("schedule_case").evaluate_tick(context)
-        if makes_runs:
+        if makes_runs and not preview:
             self._make(data)
         return data
 

@@ -1,16 +1,20 @@
--- The newest delivery of every partition of a source, in the order in which they were first seen. Reads only.
+-- The newest delivery of every partition of a source, with the batch it became, as first seen. Reads only.
 select
-    source,
-    partition_key,
-    delivery_number,
-    digest,
-    file_state,
-    seen_at,
-    requested_at,
-    requested_by,
-    staged_batch_id,
-    staged_at
-from "control"."delivery"
-where source = $source
-qualify row_number() over (partition by partition_key order by delivery_number desc) = 1
-order by seen_at, partition_key
+    delivery.source,
+    delivery.partition_key,
+    delivery.delivery_number,
+    delivery.digest,
+    delivery.file_state,
+    delivery.seen_at,
+    delivery.requested_at,
+    delivery.requested_by,
+    delivery.staged_batch_id,
+    delivery.staged_at,
+    load_batch.status as batch_status,
+    load_batch.root_run
+from "control"."delivery" as delivery
+left join "control"."load_batch" as load_batch
+    on load_batch.batch_id = delivery.staged_batch_id
+where delivery.source = $source
+qualify row_number() over (partition by delivery.partition_key order by delivery.delivery_number desc) = 1
+order by delivery.seen_at, delivery.partition_key
