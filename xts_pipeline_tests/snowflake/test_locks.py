@@ -154,7 +154,10 @@ def test_before_its_record_a_step_locks_nothing_that_a_step_of_another_source_lo
     assert locked["crm"] & locked["shop"] == shared
 
 
-@pytest.mark.parametrize("table", ["sat_xt_hub_customer", "sat_city", "hub_customer"])
+LONG = [pytest.param(table, marks=pytest.mark.long) for table in ("sat_xt_hub_customer", "hub_customer")]
+
+
+@pytest.mark.parametrize("table", ["sat_city", *LONG])
 def test_a_source_is_loaded_while_a_step_of_another_is_under_way(
     delivered: Deliveries, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
