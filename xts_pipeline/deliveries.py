@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from xts_pipeline.delivery_files import DeliveredFile, FoundFiles, digest_of, file_of, is_settled
 from xts_pipeline.ledger import utc_now
-from xts_pipeline.staging.tables import DELIVERIES
+from xts_pipeline.locks import DELIVERIES, lock_table
 from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction
 
 LEASE = timedelta(minutes=10)  # far longer than a tick takes, so that its runs are there before another may ask
@@ -177,8 +177,7 @@ def read_newest(warehouse: Warehouse, source: str) -> dict[str, KnownDelivery]:
 
 def _newest_in_turn(transaction: Transaction, warehouse: Warehouse, source: str) -> dict[str, KnownDelivery]:
     """The newest deliveries, read by one writer at a time: on DuckDB two that only insert would both commit."""
-    values = {"target_table": DELIVERIES, "now": utc_now()}
-    transaction.run(warehouse.renderer.render("control/mark_target"), values)
+    lock_table(transaction, warehouse, DELIVERIES, {"now": utc_now()})
     return newest_deliveries(transaction, warehouse, source)
 
 

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from xts_pipeline.errors import BatchStateError, NotStagedError
+from xts_pipeline.locks import lock_batch
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.warehouse import QueryRun, Transaction, Warehouse, in_transaction
 
@@ -286,7 +287,7 @@ def abandon_batch(warehouse: Warehouse, batch_id: str, now: datetime) -> Batch:
 
     def work(transaction: Transaction) -> None:
         values = {"batch_id": batch_id, "now": now}
-        transaction.run(warehouse.renderer.render("control/mark_steps"), values)
+        lock_batch(transaction, warehouse, batch.source, values)
         (current,) = _batches(transaction, warehouse, "control/batch", batch_id=batch_id)
         if current.status != "open":
             raise BatchStateError(f"batch {batch_id} is {current.status}: only an open batch can be abandoned")

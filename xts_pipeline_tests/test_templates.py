@@ -13,7 +13,7 @@ from jinja2 import nodes
 from sqlglot import exp
 
 from xts_pipeline import templates
-from xts_pipeline.cli.statements import CONTROL_APART, Entry, statements_of
+from xts_pipeline.cli.statements import CONTROL_NOT_OF, CONTROL_OF_ROWS, Entry, statements_of
 from xts_pipeline.metadata import Catalog
 from xts_pipeline.templates import DIALECTS, SQL_FOLDER, Places, Renderer, TemplateError, template_names
 from xts_pipeline_tests.crash import SOURCE as BANK
@@ -28,10 +28,12 @@ OF_ONE_DIALECT = (
     "transfer/",
     "script/",
     "doctor/",
-    *CONTROL_APART,
+    *CONTROL_NOT_OF["duckdb"],
+    "ddl/control_lock",
     "ddl/control_pending",
     "ddl/control_step_query",
 )
+OF_DUCKDB = {"ddl/satellite_sequence", "ddl/control_target_table", *CONTROL_OF_ROWS}
 # what sqlglot cannot read it takes for an opaque command: roles, grants on future objects, and SHOW
 OPAQUE = {"grants/on_objects", "grants/role", "grants/role_to_role", "grants/schema", "grants/schema_owner"}
 OPAQUE |= {"doctor/parameters", "doctor/privileges"}
@@ -42,7 +44,7 @@ def entries(name: str, dialect: str) -> list[Entry]:
     found = [entry for entry in ENTRIES[dialect] if entry.name == name]
     if not found:
         of_snowflake = name.startswith(OF_ONE_DIALECT)
-        assert of_snowflake if dialect == "duckdb" else name == "ddl/satellite_sequence", f"{name} is not listed"
+        assert of_snowflake if dialect == "duckdb" else name in OF_DUCKDB, f"{name} is not listed"
         pytest.skip(f"{dialect} has no use for it")
     narrowed = {"one_row_a_key": True, "recent_facts": True}  # what a load renders when the SWITCH's counts allow it
     found += [replace(of, context={**of.context, **narrowed}) for of in found if "one_row_a_key" in of.context]

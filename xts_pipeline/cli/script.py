@@ -41,7 +41,7 @@ _PARTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("What the batch wrote.", ("load/xts_counts", "load/satellite_counts")),
     ("Monitoring, and what was true as known now. The invariant must return nothing.", _MONITORING),
 )
-_LEFT_OUT = ("ddl/satellite_column", "ddl/control_pending_statement", "ddl/control_step_query")
+_LEFT_OUT = ("ddl/satellite_column", "ddl/control_pending_statement", "ddl/control_step_query", "ddl/control_lock")
 _ONLY_NORMAL = "load/satellite_normal"
 
 

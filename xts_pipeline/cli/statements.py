@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from xts_pipeline.checks import ROWS_SHOWN, checks_of
+from xts_pipeline.locks import locks_of
 from xts_pipeline.metadata import ColumnType, Hub, Link, Parent, Satellite, SourceModel
 from xts_pipeline.metadata.types import TEXT
 from xts_pipeline.staging.readers import TableDelivery
 from xts_pipeline.staging.table_source import SAMPLED, TIMESTAMP, faults_of, hashes_of, table_context
-from xts_pipeline.staging.tables import CONTROL_TABLES, CONTROL_TABLES_APART
+from xts_pipeline.staging.tables import CONTROL_TABLES, CONTROL_TABLES_APART, CONTROL_TABLES_OF_ROWS
 from xts_pipeline.templates import Renderer, Statement, template_names
 from xts_pipeline.views import as_of_context, business_keys_of, corrected_context
 from xts_pipeline.warehouse.snowflake_files import FileColumn
@@ -27,6 +28,9 @@ CONTROL_APART = (
     "control/insert_step_query",
     "control/step_queries",
 )
+CONTROL_OF_ROWS = ("control/mark_step", "control/mark_steps", "control/mark_target", "control/insert_target")
+CONTROL_OF_LOCKS = ("control/begin_lock", "control/take_lock")  # where a lock is a table
+CONTROL_NOT_OF = {"duckdb": (*CONTROL_APART, *CONTROL_OF_LOCKS), "snowflake": (*CONTROL_OF_ROWS, *CONTROL_OF_LOCKS)}
 SILENT_BATCHES = 3  # as a source's freshness has it when it declares nothing else
 
 
@@ -54,16 +58,24 @@ def statements_of(
     keyed = _keyed(source, chosen if satellite else None)
     entries = [*_ddl(source, types, dialect, keyed, chosen)]
     if dialect == "snowflake":
-        entries += [*_transfer(source, types), *_by_hand(keyed)]
+        entries += [*_locks(source, keyed, chosen), *_transfer(source, types), *_by_hand(keyed)]
         entries += [Entry(name, of.get("role", of.get("schema", "")), of) for name, of in planned_grants(EXAMPLE_ROLES)]
     entries += [*_staged(source, chosen), *_from_table(source, types)]
     entries += [*_load(source, keyed, chosen), *_reads(source, keyed, chosen)]
     entries += [
         Entry(name, "control", {})
         for name in template_names()
-        if name.startswith("control/") and (dialect == "snowflake" or name not in CONTROL_APART)
+        if name.startswith("control/") and name not in CONTROL_NOT_OF[dialect]
     ]
     return entries
+
+
+def _locks(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satellite]) -> Iterator[Entry]:
+    """The locks that the steps of a source take, where a lock is a table."""
+    tables = [on.table for on in keyed] + [of.parent.xts_table for of in satellites] + [of.table for of in satellites]
+    for lock in locks_of(source.name, tables):
+        for name in ("ddl/control_lock", *CONTROL_OF_LOCKS):
+            yield Entry(name, lock, {"lock": lock})
 
 
 def _keyed(source: SourceModel, satellites: list[Satellite] | None) -> list[Hub | Link]:
@@ -90,7 +102,7 @@ def _ddl(
     algorithm = source.declaration.hash_algorithm
     for schema in ("vault", "staged", "control"):
         yield Entry("ddl/schema", schema, {"schema": schema})
-    for table in (*CONTROL_TABLES, *(CONTROL_TABLES_APART if dialect == "snowflake" else ())):
+    for table in (*CONTROL_TABLES, *(CONTROL_TABLES_APART if dialect == "snowflake" else CONTROL_TABLES_OF_ROWS)):
         yield Entry(f"ddl/control_{table}", table, {})
     yield Entry("ddl/staged_rows", source.rows_table, {"source": source})
     for column in source.staged_columns:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from xts_pipeline.errors import BatchStateError, IntegrityError
 from xts_pipeline.ledger import Batch, Figures, Step, record_queries, step_name, step_of, utc_now
+from xts_pipeline.locks import lock_step, lock_table
 from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction, working_on
 
 Work: TypeAlias = Callable[[Transaction, Step], Figures]
@@ -29,10 +30,11 @@ def run_step(
 ) -> StepResult:
     """Do a step of a batch once, in one transaction, and record what it found and wrote.
 
-    The step's own row and that of its target table are marked first, so that two writers come one after the other; the
-    second finds the step recorded and does nothing. BatchStateError for an abandoned batch, a step the batch does not
-    have, or one staged for another `shape` than is declared now; IntegrityError when an older batch of the source has
-    this step still to do.
+    The lock of the step and that of its target table are taken first, so that two writers come one after the other; the
+    second finds the step recorded and does nothing. The record is the last statement before the commit: where a table
+    is locked as a whole, the steps of all sources meet in the ledger. BatchStateError for an abandoned batch, a step
+    the batch does not have, or one staged for another `shape` than is declared now; IntegrityError when an older batch
+    of the source has this step still to do.
     """
     render = warehouse.renderer.render
     kind, _, subject = name.partition(":")
@@ -41,12 +43,12 @@ def run_step(
     def once(transaction: Transaction) -> StepResult:
         begun = time.perf_counter()
         values["now"] = utc_now()
-        transaction.run(render("control/mark_step"), values)
+        lock_step(transaction, warehouse, batch.source, values)
         step = _checked_step(transaction, warehouse, batch, shape, values)
         if step.is_done:
             return StepResult(batch, step, step.figures, already_done=True)
         if kind != "switch":  # which reads alone
-            transaction.run(render("control/mark_target"), {**values, "target_table": step.target_table})
+            lock_table(transaction, warehouse, step.target_table, values)
         figures = replace(
             work(transaction, step),
             rows_scanned=transaction.rows_scanned,

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from xts_pipeline.locks import DELIVERIES, table_lock
 from xts_pipeline.metadata import ColumnType, SourceModel
 from xts_pipeline.staging.tables import (
     CONTROL_TABLES,
@@ -24,6 +25,8 @@ from xts_pipeline.staging.tables import (
 )
 from xts_pipeline.templates import Statement
 from xts_pipeline.warehouse import QueryRun, Row, Transaction, Warehouse, in_transaction
+
+AFTER_TABLES = {"control/assist_satellite", "control/begin_lock"}  # what of the control schema needs tables made first
 
 
 def open_control(warehouse: Warehouse, algorithm: str) -> None:
@@ -38,6 +41,7 @@ def open_control(warehouse: Warehouse, algorithm: str) -> None:
     render = warehouse.renderer.render
     schemas = [render("ddl/schema", schema=schema) for schema in ("vault", "staged", "control")]
     tables = [render(f"ddl/control_{table}") for table in (*CONTROL_TABLES, *CONTROL_TABLES_APART)]
+    tables.append(render("ddl/control_lock", lock=table_lock(DELIVERIES)))
     statements = [*schemas, *tables, render("transfer/stage")]
     digest = sha256("\0".join(statement.sql for statement in statements).encode()).hexdigest()
     made = {"name": f"control tables {digest[:16]}", "value": "made"}
@@ -114,7 +118,7 @@ def make_apart(warehouse: Warehouse, source: SourceModel, types: Mapping[str, Co
         transaction.run(warehouse.renderer.render("control/take_clock"), {})
         making = secrets.token_hex(8)
         for order, (statement, values) in enumerate(_plan(transaction, warehouse, source, types)):
-            if statement.name.startswith("control/") and statement.name != "control/assist_satellite":
+            if statement.name.startswith("control/") and statement.name not in AFTER_TABLES:
                 transaction.run(statement, values)
                 continue
             pending = {

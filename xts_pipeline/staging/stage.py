@@ -111,9 +111,9 @@ def _purge(warehouse: Warehouse, source: SourceModel, now: datetime) -> None:
     values = {"source": source.name, "unstamped_before": f"{now - UNSTAMPED_FOR:%Y%m%dT%H%M%S%f}"}
 
     def work(transaction: Transaction) -> None:
-        transaction.run(warehouse.renderer.render("staged/purge_rejected"), values)
         if source.rows_table in known_columns(transaction, warehouse):
             transaction.run(warehouse.renderer.render("staged/purge", source=source), values)
+        transaction.run(warehouse.renderer.render("staged/purge_rejected"), values)  # last: all sources share the table
 
     try:
         in_transaction(warehouse, work)

@@ -77,7 +77,6 @@ def stamp(
         render = warehouse.renderer.render
         transaction.run(render("control/take_clock"), {})
         if known := _known_batch(transaction, warehouse, source, staged, root_run, load_timestamp):
-            discard(transaction, warehouse, source, staged.batch_id)
             return Stamped(known, is_new=False, undeclared_columns=staged.undeclared_columns)
         given = _next_stamp(transaction, warehouse, load_timestamp, clock)
         transaction.run(render("control/set_clock"), {"load_timestamp": given})
@@ -86,15 +85,18 @@ def stamp(
         record_queries(transaction, warehouse, batch.batch_id, STAGING, staged.queries)
         return Stamped(batch, is_new=True, undeclared_columns=staged.undeclared_columns)
 
-    return in_transaction(warehouse, work)
+    stamped = in_transaction(warehouse, work)
+    if not stamped.is_new:  # apart, since all sources wait for the clock; what a crash leaves here is purged later
+        in_transaction(warehouse, lambda again: discard(again, warehouse, source, staged.batch_id))
+    return stamped
 
 
 def discard(transaction: Transaction, warehouse: Warehouse, source: SourceModel, batch_id: str) -> None:
     """Drop the staged and rejected rows of a batch that got no stamp."""
     values = {"batch_id": batch_id}
-    transaction.run(warehouse.renderer.render("staged/discard_rejected"), values)
     if source.rows_table in known_columns(transaction, warehouse):
         transaction.run(warehouse.renderer.render("staged/discard", source=source), values)
+    transaction.run(warehouse.renderer.render("staged/discard_rejected"), values)  # last: all sources share the table
 
 
 def _known_batch(

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from xts_pipeline.errors import BatchStateError, DeclarationError
+from xts_pipeline.ledger import steps_of_source
+from xts_pipeline.locks import DELIVERIES, LOCK_COLUMN, locks_are_tables, locks_of, table_lock
 from xts_pipeline.metadata import ColumnType, Hub, Link, Parent, Satellite, SourceModel
 from xts_pipeline.metadata.types import TEXT
 from xts_pipeline.templates import Statement
@@ -20,15 +22,14 @@ CONTROL_TABLES = (
     "clock",
     "load_batch",
     "load_step",
-    "target_table",
     "satellite",
     "table_column",
     "setting",
     "rejected_row",
     "delivery",
 )
+CONTROL_TABLES_OF_ROWS = ("target_table",)  # where a lock is a row
 CONTROL_TABLES_APART = ("pending_statement", "step_query")  # where DDL commits, and queries have an id
-DELIVERIES = "control.delivery"  # who writes it marks its row in control.target_table, as a step does with its table
 Known = dict[str, dict[str, str]]
 
 
@@ -42,10 +43,13 @@ def prepare_control(transaction: Transaction, warehouse: Warehouse, algorithm: s
     if tables_too:
         for schema in ("vault", "staged", "control"):
             transaction.run(render("ddl/schema", schema=schema), {})
-        for table in CONTROL_TABLES:
+        for table in (*CONTROL_TABLES, *CONTROL_TABLES_OF_ROWS):
             transaction.run(render(f"ddl/control_{table}"), {})
     transaction.run(render("control/begin_clock"), {})
-    transaction.run(render("control/insert_target"), {"target_table": DELIVERIES})
+    if locks_are_tables(warehouse):
+        transaction.run(render("control/begin_lock", lock=table_lock(DELIVERIES)), {})
+    else:
+        transaction.run(render("control/insert_target"), {"target_table": DELIVERIES})
     if not check_algorithm(transaction, warehouse, algorithm):
         transaction.run(render("control/insert_setting"), {"name": "hash_algorithm", "value": algorithm})
 
@@ -113,6 +117,8 @@ class TableBuilder:
             self._link(link)
         for satellite in self.source.satellites:
             self._satellite(satellite)
+        if locks_are_tables(self.warehouse):
+            self._locks()
 
     def fill(self) -> None:
         """Give the satellites just made their ghost record, and seed the XTS that are due."""
@@ -273,7 +279,18 @@ class TableBuilder:
             self.known.setdefault(table, {})[column] = type_
 
     def _target(self, table: str) -> None:
-        self._run("control/insert_target", {"target_table": table})
+        """Make a table known to its writers, where a lock is a row."""
+        if not locks_are_tables(self.warehouse):
+            self._run("control/insert_target", {"target_table": table})
+
+    def _locks(self) -> None:
+        """Make the locks that the source's steps take and that are not there: nobody before it may have needed them."""
+        tables = [step.target_table for step in steps_of_source(self.source)]
+        for lock in locks_of(self.source.name, tables):
+            if lock not in self.known:
+                self._run("ddl/control_lock", lock=lock)
+                self._run("control/begin_lock", lock=lock)
+                self._remember(lock, {LOCK_COLUMN: "timestamp"})
 
     def _render(self, template: str, **context: object) -> Statement:
         return self.warehouse.renderer.render(template, **context)

@@ -7,20 +7,25 @@ import re
 import pytest
 import sqlglot
 
-from xts_pipeline.cli.statements import CONTROL_APART
-from xts_pipeline.staging.tables import CONTROL_TABLES_APART
+from xts_pipeline.cli.statements import CONTROL_NOT_OF, CONTROL_OF_ROWS
+from xts_pipeline.staging.tables import CONTROL_TABLES_APART, CONTROL_TABLES_OF_ROWS
 from xts_pipeline.templates import template_names
 from xts_pipeline_tests.cli.conftest import Project
 
 SNOWFLAKE_BIND = re.compile(r"%\((\w+)\)s")
 
-OF_DUCKDB = {"ddl/satellite_sequence"}
+OF_DUCKDB = {
+    "ddl/satellite_sequence",
+    *CONTROL_OF_ROWS,
+    *(f"ddl/control_{table}" for table in CONTROL_TABLES_OF_ROWS),
+}
 
 
 def of_snowflake() -> set[str]:
-    """What DuckDB has no use for: roles, files, worksheets, and what is written where DDL commits."""
+    """What DuckDB has no use for: roles, files, worksheets, locks, and what is written where DDL commits."""
     folders = ("grants/", "transfer/", "script/", "doctor/")
-    apart = {*CONTROL_APART, *(f"ddl/control_{table}" for table in CONTROL_TABLES_APART)}
+    apart = {*CONTROL_NOT_OF["duckdb"], "ddl/control_lock"}
+    apart |= {f"ddl/control_{table}" for table in CONTROL_TABLES_APART}
     return apart | {name for name in template_names() if name.startswith(folders)}
 
 

@@ -134,7 +134,7 @@ def die_and_go_on(
     assert opened.query("select count(*) as opened from control.load_batch where status = 'open'")["opened"][0] == 0
 
 
-@pytest.mark.parametrize("share", [0.08, 0.3, 0.62, 0.97])
+@pytest.mark.parametrize("share", [0.08, 0.3, pytest.param(0.62, marks=pytest.mark.long), 0.97])
 def test_a_load_that_dies_is_rolled_forward_and_nothing_is_there_twice(
     account: None, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:

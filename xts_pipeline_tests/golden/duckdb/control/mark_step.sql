@@ -1,4 +1,5 @@
--- Begins a step: two writers of one step are serialised by its row. Touches that row.
+-- Begins a step where a lock is a row (control/take_lock where it is a table): two writers of one step are serialised by
+-- its row. Touches that row.
 update "control"."load_step"
 set marked_at = $now
 where

@@ -1,4 +1,5 @@
--- Marks every step of a batch, so that no step of it can be under way elsewhere. Touches the steps of that batch.
+-- Marks every step of a batch where a lock is a row, so that no step of it can be under way elsewhere. Touches the steps
+-- of that batch.
 update "control"."load_step"
 set marked_at = $now
 where batch_id = $batch_id

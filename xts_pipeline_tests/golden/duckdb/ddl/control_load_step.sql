@@ -18,7 +18,7 @@ create table if not exists "control"."load_step" (
     rows_copied bigint,
     rows_scanned bigint, -- as the engine counted them; NULL where it does not say
     milliseconds bigint, -- from the mark of the step to its record
-    marked_at timestamp,
+    marked_at timestamp, -- where a lock is a row
     recorded_at timestamp,
     recorded_by varchar
 )

@@ -18,7 +18,7 @@ create table if not exists "CONTROL"."LOAD_STEP" (
     rows_copied bigint,
     rows_scanned bigint, -- as the engine counted them; NULL where it does not say
     milliseconds bigint, -- from the mark of the step to its record
-    marked_at timestamp_ntz(6),
+    marked_at timestamp_ntz(6), -- where a lock is a row
     recorded_at timestamp_ntz(6),
     recorded_by varchar(255)
 )
