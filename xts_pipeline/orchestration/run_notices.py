@@ -11,8 +11,8 @@ import dagster as dg
 from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from xts_pipeline.orchestration.cycle_ops import FINISHED_PARTITIONS
+from xts_pipeline.orchestration.delivery_runs import DELIVERY_TAG
 from xts_pipeline.orchestration.notices import FRESHNESS, RUN_FAILURE, Notice, Watched, notice_of
-from xts_pipeline.orchestration.pick_up import DELIVERY_TAG
 from xts_pipeline.orchestration.run_batches import partitions_of_run, root_run
 
 ERROR_SHOWN = 600  # characters
