@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from xts_pipeline.orchestration import cycle_ops, notify
-from xts_pipeline.orchestration.pick_up import DELIVERY_TAG
+from xts_pipeline.orchestration.delivery_runs import DELIVERY_TAG
 from xts_pipeline_tests.orchestration.listener import Listener, listening
 from xts_pipeline_tests.orchestration.project import CASE, RANGE_END, RANGE_START, Project
 from xts_pipeline_tests.orchestration.test_alerts import ROUTE, finished
