@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -37,10 +37,11 @@ class HashdiffCheck(Check):
     def ask(self, transaction: Transaction, warehouse: Warehouse, batch: Batch | None) -> Finding:
         """The sampled rows whose hashdiff is another."""
         (asked,) = self.questions
-        statement = asked.statement(warehouse.renderer, batch is not None)
-        rows = transaction.rows(statement, {**(batch.values() if batch else {}), **asked.values})
         made = known_columns(transaction, warehouse)[self.model.table]
         types = {column: ColumnType.parse(type_) for column, type_ in made.items() if column in self.model.columns}
+        asked = replace(asked, context={**asked.context, "columns": tuple(types)})  # one just declared is not made yet
+        statement = asked.statement(warehouse.renderer, batch is not None)
+        rows = transaction.rows(statement, {**(batch.values() if batch else {}), **asked.values})
         wrong = mismatches(rows, types, self.algorithm)
         kept = [{name: row[name] for name in row if name not in types} for row in wrong[:ROWS_SHOWN]]
         return Finding(len(wrong), readable(kept), told_of(batch))
@@ -69,7 +70,7 @@ def hashdiff(source: SourceModel, satellite: Satellite) -> Check:
         "ERROR",
         f"The hashdiffs of up to {SAMPLE} sampled rows, made again in Python from their columns, are equal.",
         satellite.table,
-        (question("hashdiff", source, satellite, sample=SAMPLE),),
+        (question("hashdiff", source, satellite, sample=SAMPLE, columns=tuple(satellite.columns)),),
         judge,
         model=satellite,
         algorithm=source.declaration.hash_algorithm,
