@@ -21,7 +21,7 @@ from xts_pipeline.staging.readers import Delivery, TableDelivery, open_delivery,
 from xts_pipeline.staging.stage import Progress, checked_partition, stage
 from xts_pipeline.staging.stamp import Stamped
 from xts_pipeline.staging.tables import known_columns, refuse_orphans, to_be_seeded
-from xts_pipeline.warehouse import Warehouse, open_warehouse
+from xts_pipeline.warehouse import Warehouse, configured_url, open_warehouse
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,19 @@ class Vault:
     def open(
         cls,
         sources: Iterable[Mapping[str, Any] | SourceDeclaration | str | Path],
-        warehouse: str | Warehouse = "duckdb:///vault.duckdb",
+        warehouse: str | Warehouse | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> Vault:
         """Open a vault, making its control tables when it is new.
 
         `sources` are dicts or paths of YAML files (see README); `warehouse` is a URL such as `duckdb:///vault.duckdb`
-        or `duckdb:///:memory:`; `clock` gives UTC without zone. DeclarationError for a faulty declaration,
-        BatchStateError when a source with an open batch is not among the sources, WarehouseBusyError when another
-        process holds the file.
+        or `duckdb:///:memory:`, left out: that in $XTS_WAREHOUSE, else `duckdb:///warehouse.duckdb`; `clock` gives UTC
+        without zone. DeclarationError for a faulty declaration, BatchStateError when a source with an open batch is
+        not among the sources, WarehouseBusyError when another process holds the file.
         """
         catalog = Catalog.read(sources)
-        opened = open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
+        named = configured_url() if warehouse is None else warehouse
+        opened = open_warehouse(named) if isinstance(named, str) else named
         try:
             open_control(opened, catalog.hash_algorithm)
             waiting: dict[str, list[str]] = {}

@@ -141,6 +141,13 @@ def test_a_column_that_no_batch_has_brought_yet_is_no_matter(late: Loaded) -> No
             assert check.run(vault.warehouse).passed or check.severity == "WARN", check.name
 
 
+def test_a_column_that_was_taken_out_of_the_declaration_still_counts(late: Loaded) -> None:
+    shrunk = [{**of, "columns": {"other": "text"}} if of["name"] == "sat_city" else of for of in CRM["satellites"]]
+    with Vault.open([{**CRM, "satellites": shrunk}], DuckDBWarehouse(late.connection.cursor())) as vault:
+        checks = checks_of(vault.catalog.source("crm"))
+        assert next(of for of in checks if (of.name, of.table) == ("hashdiff", "sat_city")).run(vault.warehouse).passed
+
+
 def test_a_row_is_older_than_columns_that_were_declared_among_the_others() -> None:
     """Empty columns all over, and three that came later in the middle: the order they came in tells which to leave."""
     before = [f"c{number:02}" for number in range(12)]

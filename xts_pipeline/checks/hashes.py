@@ -38,8 +38,10 @@ class HashdiffCheck(Check):
         """The sampled rows whose hashdiff is another."""
         (asked,) = self.questions
         made = known_columns(transaction, warehouse)[self.model.table]
-        types = {column: ColumnType.parse(type_) for column, type_ in made.items() if column in self.model.columns}
-        asked = replace(asked, context={**asked.context, "columns": tuple(types)})  # one just declared is not made yet
+        types = {column: ColumnType.parse(type_) for column, type_ in made.items()}
+        asked = replace(
+            asked, context={**asked.context, "columns": tuple(types)}
+        )  # those it has, whatever is declared now
         statement = asked.statement(warehouse.renderer, batch is not None)
         rows = transaction.rows(statement, {**(batch.values() if batch else {}), **asked.values})
         wrong = mismatches(rows, types, self.algorithm)

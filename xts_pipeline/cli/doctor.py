@@ -81,6 +81,12 @@ def _snowflake(settings: Settings) -> list[Judged]:
     return [Judged(cast("Severity", of.severity), of.setting, of.found, of.advice) for of in found]
 
 
+def _own_home() -> str | None:
+    """The home that `make run` and `make ui` make, where there is one in the working folder."""
+    folder = Path(".dagster_home").absolute()
+    return str(folder) if (folder / "dagster.yaml").is_file() else None
+
+
 def _dagster(settings: Settings, side_by_side: bool, fix: bool) -> list[Judged]:
     """Dagster is imported here alone: no other command needs it, and it takes a second."""
     import dagster as dg
@@ -89,7 +95,7 @@ def _dagster(settings: Settings, side_by_side: bool, fix: bool) -> list[Judged]:
     from xts_pipeline.orchestration.home import Judged, judge, read_home, set_limits
     from xts_pipeline.orchestration.nodes import SourceNodes
 
-    folder = os.environ.get(HOME_VARIABLE)
+    folder = os.environ.get(HOME_VARIABLE) or _own_home()
     if not folder or not Path(folder).is_absolute() or not (Path(folder) / "dagster.yaml").is_file():
         missing = ", where no dagster.yaml is" if folder and Path(folder).is_absolute() else ""
         relative = ", a relative path, which Dagster refuses" if folder and not Path(folder).is_absolute() else ""

@@ -197,7 +197,7 @@ def _check_same_keys(models: list[SourceModel]) -> None:
                     "names with source_columns"
                 )
             for column in types:
-                if known[column] != types[column]:
+                if known[column] != types[column] and "inferred" not in {known[column], types[column]}:
                     raise DeclarationError(
                         f"hub_{hub.hub}: business key column {column} is {known[column]} in {first} and "
                         f"{types[column]} in {model.name}: declare one type in both"
