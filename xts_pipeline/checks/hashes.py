@@ -39,9 +39,8 @@ class HashdiffCheck(Check):
         (asked,) = self.questions
         made = known_columns(transaction, warehouse)[self.model.table]
         types = {column: ColumnType.parse(type_) for column, type_ in made.items()}
-        asked = replace(
-            asked, context={**asked.context, "columns": tuple(types)}
-        )  # those it has, whatever is declared now
+        # the columns it has, whatever is declared now: its rows were hashed with those
+        asked = replace(asked, context={**asked.context, "columns": tuple(types)})
         statement = asked.statement(warehouse.renderer, batch is not None)
         rows = transaction.rows(statement, {**(batch.values() if batch else {}), **asked.values})
         wrong = mismatches(rows, types, self.algorithm)

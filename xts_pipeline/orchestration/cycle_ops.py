@@ -216,7 +216,7 @@ def close_op(nodes: SourceNodes) -> dg.OpDefinition:
     Dagster wants every leaf of an asset graph to make an asset, and this is the last op: hence hubs and links are made
     here and not where they are merged.
     """
-    merged = {**dict.fromkeys(nodes.hubs, "hub"), **{link.table: "link" for link in nodes.links}}
+    merged = nodes.merged
 
     @dg.op(
         name=f"close_{nodes.name}",

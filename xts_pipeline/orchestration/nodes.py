@@ -76,12 +76,16 @@ class SourceNodes:
         return self.source.links
 
     @cached_property
+    def merged(self) -> dict[str, str]:
+        """Table that is merged after the satellites: hub or link, in the order of the cycle."""
+        return {**dict.fromkeys(self.hubs, "hub"), **{link.table: "link" for link in self.links}}
+
+    @cached_property
     def shared_tables(self) -> tuple[str, ...]:
         """The tables that have a node of their own beside this source's: every XTS, hub and link it writes."""
         return (
             *(parent.xts_table for parent in self.xts_parents),
-            *self.hubs,
-            *(link.table for link in self.links),
+            *self.merged,
         )
 
     @cached_property
@@ -91,8 +95,7 @@ class SourceNodes:
             "xts_switch": self.switch,
             **{parent.xts_table: self.of_table(parent.xts_table) for parent in self.xts_parents},
             **{satellite.name: self.of_satellite(satellite) for satellite in self.source.satellites},
-            **{table: self.of_table(table) for table in self.hubs},
-            **{link.table: self.of_table(link.table) for link in self.links},
+            **{table: self.of_table(table) for table in self.merged},
         }
 
     @cached_property

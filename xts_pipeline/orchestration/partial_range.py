@@ -42,7 +42,6 @@ def load_without_the_rest(
 
 def _loaded(vault: Vault, nodes: SourceNodes, batch: Batch, run: str) -> dict[dg.AssetKey, dict[str, Any]]:
     """What is told of each asset of the load cycle, in the order of the cycle."""
-    merged = {**dict.fromkeys(nodes.hubs, "hub"), **{link.table: "link" for link in nodes.links}}
     xts = [parent.xts_table for parent in nodes.xts_parents]
     return {
         nodes.switch: evidence.of_switch(vault, batch, run),
@@ -51,5 +50,8 @@ def _loaded(vault: Vault, nodes: SourceNodes, batch: Batch, run: str) -> dict[dg
             nodes.of_satellite(satellite): evidence.of_satellite(vault, batch, satellite, run)
             for satellite in nodes.source.satellites
         },
-        **{nodes.of_table(table): evidence.of_merge(vault, batch, kind, table, run) for table, kind in merged.items()},
+        **{
+            nodes.of_table(table): evidence.of_merge(vault, batch, kind, table, run)
+            for table, kind in nodes.merged.items()
+        },
     }
