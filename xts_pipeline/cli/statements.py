@@ -206,15 +206,18 @@ def _from_table(source: SourceModel, types: Mapping[str, ColumnType]) -> Iterato
 def _load(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satellite]) -> Iterator[Entry]:
     """The steps of a cycle in their order, a satellite's after its XTS insert."""
     for of in satellites:
-        yield Entry("load/switch" if of.xts_assisted else "load/switch_standard", of.table, _of(source, of))
+        if of.xts_assisted:
+            yield Entry("load/states_read", of.table, _of(source, of))
+            yield Entry("load/later_facts", of.table, _of(source, of))
+            yield Entry("load/switch", of.table, _of(source, of) | IN_GENERAL)
+        else:
+            yield Entry("load/switch_standard", of.table, _of(source, of))
     for of in satellites:
         if of.xts_assisted:
             yield Entry("load/xts_seed", of.table, _of(source, of))
             yield Entry("load/xts", of.table, _of(source, of) | IN_GENERAL)
             yield Entry("load/xts_counts", of.table, _of(source, of))
     for of in satellites:
-        if of.xts_assisted:
-            yield Entry("load/later_facts", of.table, _of(source, of))
         for branch in ("normal", "assisted") if of.xts_assisted else ("normal",):
             yield Entry(f"load/satellite_{branch}", of.table, _of(source, of) | IN_GENERAL)
         yield Entry("load/satellite_counts", of.table, _of(source, of))

@@ -6,9 +6,12 @@ an existing point whose winning hashdiff is another.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xts_pipeline.cycle.step import StepResult, run_step
 from xts_pipeline.ledger import Batch, Figures, Step, step_name, steps_of
 from xts_pipeline.metadata import Satellite, SourceModel
+from xts_pipeline.templates import Statement
 from xts_pipeline.warehouse import Transaction, Warehouse
 
 NORMAL = "normal"
@@ -20,15 +23,25 @@ def judge(
 ) -> Figures:
     """Ask the SWITCH inside a transaction that is open already.
 
-    For a satellite without XTS the verdict is always normal, and the late rows are counted against its own rows.
+    Where no known fact stands at or after the batch's earliest applied timestamp, no key is looked for: there is
+    nothing that a row could be late for. For a satellite without XTS the verdict is always normal, and the late rows are
+    counted against its own rows.
     """
-    template = "load/switch" if step.xts_assisted else "load/switch_standard"
+    render, context = warehouse.renderer.render, {"source": source, "satellite": satellite}
     values = {**batch.values(), "record_target": satellite.record_target}
-    statement = warehouse.renderer.render(template, source=source, satellite=satellite)
-    (row,) = transaction.rows(statement, values)
-    found = {name: int(value) for name, value in row.items()}
-    out_of_sequence = step.xts_assisted and (found["late_rows"] or found["corrected_rows"])
+    if not step.xts_assisted:
+        return Figures(verdict=NORMAL, **_figures(transaction, render("load/switch_standard", **context), values))
+    found = _figures(transaction, render("load/states_read", **context), values)
+    if _later_facts(transaction, warehouse, source, satellite, batch):
+        unique = one_row_a_key(batch, Figures(**found))
+        found = _figures(transaction, render("load/switch", **context, one_row_a_key=unique), values)
+    out_of_sequence = found.get("late_rows") or found.get("corrected_rows")
     return Figures(verdict=ASSISTED if out_of_sequence else NORMAL, **found)
+
+
+def _figures(transaction: Transaction, statement: Statement, values: Mapping[str, object]) -> dict[str, int]:
+    (row,) = transaction.rows(statement, values)
+    return {name: int(value) for name, value in row.items()}
 
 
 def recorded(transaction: Transaction, warehouse: Warehouse, batch: Batch, satellite: Satellite) -> Figures | None:
@@ -55,13 +68,15 @@ def judge_again(
     asked = recorded(transaction, warehouse, batch, satellite) if step.xts_assisted else None
     if asked is not None and ASSISTED in {verdict, asked.verdict}:
         return asked
-    if asked is not None and not _later_facts(transaction, warehouse, satellite, batch):
+    if asked is not None and not _later_facts(transaction, warehouse, source, satellite, batch):
         return asked
     return judge(transaction, warehouse, source, satellite, batch, step)
 
 
-def _later_facts(transaction: Transaction, warehouse: Warehouse, satellite: Satellite, batch: Batch) -> bool:
-    statement = warehouse.renderer.render("load/later_facts", satellite=satellite)
+def _later_facts(
+    transaction: Transaction, warehouse: Warehouse, source: SourceModel, satellite: Satellite, batch: Batch
+) -> bool:
+    statement = warehouse.renderer.render("load/later_facts", source=source, satellite=satellite)
     (row,) = transaction.rows(statement, {**batch.values(), "record_target": satellite.record_target})
     return bool(row["later_facts"])
 

@@ -2,7 +2,8 @@
 -- A row is late when its key has a newer point for the record target, and a correction when its key has a point at the
 -- same applied timestamp whose winning hashdiff is another. Known are the XTS rows with an earlier load timestamp and
 -- the staged rows of older open batches of the source, which the XTS does not hold yet when batches run step by step.
--- Only facts at or after the batch's earliest applied timestamp can matter. Reads only.
+-- Only facts at or after the batch's earliest applied timestamp can matter. With `one_row_a_key`, no key is staged twice.
+-- Reads only.
 with
 touched as (
     select
