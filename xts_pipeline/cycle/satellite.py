@@ -19,7 +19,7 @@ def loading_statement(
 
     `recent`: a normal load looks for a key's newest state among the recent facts first.
     """
-    context = {"source": source, "satellite": satellite, "one_row_a_key": one_row_a_key(batch, found)}
+    context = {"source": source, "satellite": satellite, "one_row_a_key": one_row_a_key(batch, found.keys_read)}
     if found.verdict == NORMAL:
         context["recent_facts"] = recent
     return warehouse.renderer.render(f"load/satellite_{found.verdict}", **context)

@@ -24,8 +24,8 @@ def judge(
     """Ask the SWITCH inside a transaction that is open already.
 
     Where no known fact stands at or after the batch's earliest applied timestamp, no key is looked for: there is
-    nothing that a row could be late for. For a satellite without XTS the verdict is always normal, and the late rows are
-    counted against its own rows.
+    nothing that a row could be late for. For a satellite without XTS the verdict is always normal, and the late rows
+    are counted against its own rows.
     """
     render, context = warehouse.renderer.render, {"source": source, "satellite": satellite}
     values = {**batch.values(), "record_target": satellite.record_target}
@@ -33,7 +33,7 @@ def judge(
         return Figures(verdict=NORMAL, **_figures(transaction, render("load/switch_standard", **context), values))
     found = _figures(transaction, render("load/states_read", **context), values)
     if _later_facts(transaction, warehouse, source, satellite, batch):
-        unique = one_row_a_key(batch, Figures(**found))
+        unique = one_row_a_key(batch, found["keys_read"])
         found = _figures(transaction, render("load/switch", **context, one_row_a_key=unique), values)
     out_of_sequence = found.get("late_rows") or found.get("corrected_rows")
     return Figures(verdict=ASSISTED if out_of_sequence else NORMAL, **found)
@@ -81,9 +81,9 @@ def _later_facts(
     return bool(row["later_facts"])
 
 
-def one_row_a_key(batch: Batch, found: Figures) -> bool:
+def one_row_a_key(batch: Batch, keys_read: int) -> bool:
     """Whether the SWITCH counted as many keys as the batch has rows: no key is staged twice, and no row overruled."""
-    return found.keys_read == batch.rows_staged
+    return keys_read == batch.rows_staged
 
 
 def switch(

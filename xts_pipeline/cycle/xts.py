@@ -18,7 +18,7 @@ def insert_xts(
         render = warehouse.renderer.render
         values = {**batch.values(), "record_target": satellite.record_target}
         asked = recorded(transaction, warehouse, batch, satellite)
-        unique = asked is not None and one_row_a_key(batch, asked)
+        unique = asked is not None and one_row_a_key(batch, asked.keys_read)
         transaction.run(render("load/xts", source=source, satellite=satellite, one_row_a_key=unique), values)
         (counts,) = transaction.rows(render("load/xts_counts", satellite=satellite), values)
         return Figures(
