@@ -105,6 +105,7 @@ def _replacements(source: SourceModel, satellite: Satellite, rendering: Renderer
         "batch_id": own,
         "load_timestamp": f"(select load_timestamp from {batch})",
         "earliest_applied_timestamp": f"(select min(dv_applied_timestamp) from {staged} where dv_batch_id = {own})",
+        "newest_applied_timestamp": f"(select max(dv_applied_timestamp) from {staged} where dv_batch_id = {own})",
         "partition": f"'{date.today():%Y-%m-%d}'",
         "partition_applied": f"'{date.today():%Y-%m-%d}'",
         "valid_at": "sysdate()",

@@ -2,8 +2,8 @@
 -- A row is late when its key has a newer point for the record target, and a correction when its key has a point at the
 -- same applied timestamp whose winning hashdiff is another. Known are the XTS rows with an earlier load timestamp and
 -- the staged rows of older open batches of the source, which the XTS does not hold yet when batches run step by step.
--- Only facts at or after the batch's earliest applied timestamp can matter. With `one_row_a_key`, no key is staged twice.
--- Reads only.
+-- Only facts at or after the batch's earliest applied timestamp can matter; hashdiffs are read between it and the newest
+-- alone. With `one_row_a_key`, no key is staged twice. Reads only.
 with
 touched as (
     select
@@ -17,6 +17,7 @@ touched as (
 ),
 facts as (
     select distinct
+        touched.dv_hashkey,
         touched.dv_key_number,
         staged_rows.dv_applied_timestamp,
         staged_rows."DV_HASHDIFF_SAT_HOLDING" as dv_hashdiff
@@ -27,57 +28,84 @@ facts as (
         staged_rows.dv_batch_id = %(batch_id)s
         and staged_rows."DV_RECTARGET_SAT_HOLDING" is not null
 ),
-known as (
+waiting as (
+    select
+        waiting_rows."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" as dv_hashkey,
+        waiting_rows.dv_applied_timestamp,
+        batch.load_timestamp as dv_load_timestamp,
+        waiting_rows."DV_HASHDIFF_SAT_HOLDING" as dv_hashdiff
+    from "STAGED"."BANK__ROWS" as waiting_rows
+    inner join "CONTROL"."LOAD_BATCH" as batch
+        on waiting_rows.dv_batch_id = batch.batch_id
+    where
+        batch.source = %(source)s
+        and batch.status = 'open'
+        and batch.load_timestamp < %(load_timestamp)s
+        and waiting_rows."DV_RECTARGET_SAT_HOLDING" is not null
+        and waiting_rows.dv_applied_timestamp >= %(earliest_applied_timestamp)s
+),
+newer as (
     select
         touched.dv_key_number,
-        xts.dv_applied_timestamp,
-        xts.dv_load_timestamp,
-        xts.dv_hashdiff
+        xts.dv_applied_timestamp
     from "VAULT"."SAT_XT_LNK_CUSTOMER_ACCOUNT" as xts
     inner join touched
         on xts."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" = touched.dv_hashkey
     where
         xts.dv_rectarget = %(record_target)s
         and xts.dv_load_timestamp < %(load_timestamp)s
-        and xts.dv_applied_timestamp >= %(earliest_applied_timestamp)s
+        and xts.dv_applied_timestamp > %(earliest_applied_timestamp)s
     union all
     select
         touched.dv_key_number,
-        waiting.dv_applied_timestamp,
-        batch.load_timestamp as dv_load_timestamp,
-        waiting."DV_HASHDIFF_SAT_HOLDING" as dv_hashdiff
-    from "STAGED"."BANK__ROWS" as waiting
-    inner join "CONTROL"."LOAD_BATCH" as batch
-        on waiting.dv_batch_id = batch.batch_id
+        waiting.dv_applied_timestamp
+    from waiting
     inner join touched
-        on waiting."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" = touched.dv_hashkey
-    where
-        batch.source = %(source)s
-        and batch.status = 'open'
-        and batch.load_timestamp < %(load_timestamp)s
-        and waiting."DV_RECTARGET_SAT_HOLDING" is not null
-        and waiting.dv_applied_timestamp >= %(earliest_applied_timestamp)s
+        on waiting.dv_hashkey = touched.dv_hashkey
 ),
 newest as (
     select
         dv_key_number,
         max(dv_applied_timestamp) as newest_applied_timestamp
-    from known
+    from newer
     group by dv_key_number
+),
+same_point as (
+    select
+        facts.dv_key_number,
+        facts.dv_applied_timestamp,
+        xts.dv_load_timestamp,
+        xts.dv_hashdiff
+    from "VAULT"."SAT_XT_LNK_CUSTOMER_ACCOUNT" as xts
+    inner join facts
+        on xts."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" = facts.dv_hashkey
+        and xts.dv_applied_timestamp = facts.dv_applied_timestamp
+    where
+        xts.dv_rectarget = %(record_target)s
+        and xts.dv_load_timestamp < %(load_timestamp)s
+        and xts.dv_applied_timestamp >= %(earliest_applied_timestamp)s
+        and xts.dv_applied_timestamp <= %(newest_applied_timestamp)s
+    union all
+    select
+        facts.dv_key_number,
+        facts.dv_applied_timestamp,
+        waiting.dv_load_timestamp,
+        waiting.dv_hashdiff
+    from waiting
+    inner join facts
+        on waiting.dv_hashkey = facts.dv_hashkey
+        and waiting.dv_applied_timestamp = facts.dv_applied_timestamp
 ),
 standing as (
     select
-        known.dv_key_number,
-        known.dv_applied_timestamp,
-        known.dv_hashdiff
-    from known
-    inner join facts
-        on known.dv_key_number = facts.dv_key_number
-        and known.dv_applied_timestamp = facts.dv_applied_timestamp
+        dv_key_number,
+        dv_applied_timestamp,
+        dv_hashdiff
+    from same_point
     qualify
         row_number() over (
-            partition by known.dv_key_number, known.dv_applied_timestamp
-            order by known.dv_load_timestamp desc
+            partition by dv_key_number, dv_applied_timestamp
+            order by dv_load_timestamp desc
         ) = 1
 ),
 judged as (
