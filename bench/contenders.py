@@ -28,6 +28,7 @@ class Staged:
     batch: Batch
     restored: pa.Table  # the rows that the cycle of this batch restores
     is_late: bool
+    staging: float = 0.0  # seconds that staging and stamping it took
 
 
 Contender = Callable[[Staged], None]

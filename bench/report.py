@@ -18,9 +18,8 @@ def show(results: Results) -> None:
     for history in results.get("cycles", []):
         _show_history(history)
     if growth := list(_growth(results.get("cycles", []))):
-        print_table(
-            ["scenario", "larger history", "times the cost", "target"], growth, "ten times the history, same batch"
-        )
+        columns = ["scenario", "larger history", "times the seconds", "times the cpu seconds", "target"]
+        print_table(columns, growth, "ten times the history, same batch")
     if "staging" in results:
         _show_staging(results["staging"])
     if "dagster" in results:
@@ -60,7 +59,26 @@ def _show_history(history: Results) -> None:
     ]
     print_table(columns, lines, title)
     peaks = ", ".join(f"{scenario} {peak:.2f} GB" for scenario, peak in history["peak_memory_gb"].items())
-    say(f"peak memory of a process that stages and loads: {peaks}\n")
+    say(f"peak memory of a process that stages and loads: {peaks}")
+    for each in history["scenarios"]:
+        slower = {name: _times_slower(each, name) for name in ("published", "rebuild") if name in each["seconds"]}
+        if slower:
+            told = ", ".join(f"{name} {times:.0f}" for name, times in slower.items())
+            say(f"{each['scenario']}, times as long as the cycle: {told} (target 25)")
+    say(f"a whole load, staging included: {_whole_loads(history)}\n")
+
+
+def _times_slower(each: Results, contender: str) -> float:
+    return median(each["seconds"][contender]) / median(each["seconds"]["cycle"])
+
+
+def _whole_loads(history: Results) -> str:
+    """Seconds of staging a delivery and running its cycle, by scenario."""
+    return ", ".join(
+        f"{each['scenario']} {median(each['staging_seconds']) + median(each['seconds']['cycle']):.2f} s"
+        for each in history["scenarios"]
+        if each.get("staging_seconds")
+    )
 
 
 def _line(each: Results, contender: str) -> Line:
@@ -81,13 +99,15 @@ def _line(each: Results, contender: str) -> Line:
 def _growth(cycles: list[Results]) -> Iterator[Line]:
     for one, other in itertools.pairwise(cycles):
         for scenario, target in GROWTH_TARGETS.items():
-            costs = [_seconds(history, scenario) for history in (one, other)]
-            yield scenario, f"{one['facts']:,} to {other['facts']:,}", _short(costs[1] / costs[0]), target
+            (clock, cpu), (later_clock, later_cpu) = (_seconds(history, scenario) for history in (one, other))
+            grown = f"{one['facts']:,} to {other['facts']:,}"
+            yield scenario, grown, _short(later_clock / clock), _short(later_cpu / cpu), target
 
 
-def _seconds(history: Results, scenario: str) -> float:
+def _seconds(history: Results, scenario: str) -> tuple[float, float]:
+    """By the clock with the checkpoint, and of the processor."""
     (each,) = [each for each in history["scenarios"] if each["scenario"] == scenario]
-    return median(each["seconds_with_checkpoint"]["cycle"])
+    return median(each["seconds_with_checkpoint"]["cycle"]), median(each["processor_seconds"]["cycle"])
 
 
 def _show_staging(staging: Results) -> None:

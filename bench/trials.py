@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ class Figures:
     scenario: str
     trials: dict[str, list[Seconds]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
+    staging: list[float] = field(default_factory=list)  # seconds, of the cycle's trials
 
     def seconds(self, contender: str, checkpointed: bool = False) -> list[float]:
         """Each trial's seconds until the commit; `checkpointed` adds the checkpoint of what the contender wrote."""
@@ -75,6 +77,8 @@ class Bench:
                     continue
                 with self.staged(scenario, rows, restored, MUCH if contender in fewer else None) as staged:
                     took = seconds(CONTENDERS[contender], staged)
+                    if contender == "cycle":
+                        figures.staging.append(staged.staging)
                 figures.trials.setdefault(contender, []).append(took)
         return figures
 
@@ -93,13 +97,15 @@ class Bench:
         """The vault with the scenario's batch staged; as it was before when the block ends."""
         with self.opened(memory) as connection:
             vault = vault_on(connection)
+            begun = time.perf_counter()
             stamped = vault.stage("bench", rows, "measured", loaded(self.size.days))
+            staging = time.perf_counter() - begun
             if scenario.replayed:
                 for _ in vault.finish(stamped.batch):
                     pass
                 stamped = vault.stage("bench", rows, "measured")
             is_late = scenario.applied < loaded(self.size.days - 1)
-            yield Staged(connection, vault, stamped.batch, restored, is_late)
+            yield Staged(connection, vault, stamped.batch, restored, is_late, staging)
 
     @contextmanager
     def opened(self, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
