@@ -12,6 +12,7 @@ help: ## Show this help
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
 $(INSTALLED): requirements.lock pyproject.toml
+	@echo "installing what the lock file names into .venv: a minute or two"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -qq --require-hashes -r requirements.lock
 	$(BIN)/pip install -qq --no-deps --no-build-isolation -e .

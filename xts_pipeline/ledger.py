@@ -288,21 +288,32 @@ def abandon_batch(warehouse: Warehouse, batch_id: str, now: datetime) -> Batch:
     def work(transaction: Transaction) -> None:
         values = {"batch_id": batch_id, "now": now}
         lock_batch(transaction, warehouse, batch.source, values)
-        (current,) = _batches(transaction, warehouse, "control/batch", batch_id=batch_id)
-        if current.status != "open":
-            raise BatchStateError(f"batch {batch_id} is {current.status}: only an open batch can be abandoned")
-        written = [
-            step.step for step in steps_of(transaction, warehouse, batch) if step.is_done and step.kind != "switch"
-        ]
-        if written:
-            raise BatchStateError(
-                f"batch {batch_id} has written already ({', '.join(written)}) and cannot be abandoned: "
-                f"finish it by loading source {batch.source}, partition {batch.partition_key!r} again"
-            )
+        _refuse_to_abandon(transaction, warehouse, batch_id)
         transaction.run(warehouse.renderer.render("control/abandon_batch"), values)
 
     in_transaction(warehouse, work)
     return batch_by_id(warehouse, batch_id)
+
+
+def abandonable(warehouse: Warehouse, batch_id: str) -> Batch:
+    """A batch that may be abandoned as it stands now; BatchStateError as of `abandon_batch`."""
+    batch_by_id(warehouse, batch_id)
+    with warehouse.transaction() as transaction:
+        return _refuse_to_abandon(transaction, warehouse, batch_id)
+
+
+def _refuse_to_abandon(transaction: Transaction, warehouse: Warehouse, batch_id: str) -> Batch:
+    """The batch, when it is open and nothing of it was written."""
+    (batch,) = _batches(transaction, warehouse, "control/batch", batch_id=batch_id)
+    if batch.status != "open":
+        raise BatchStateError(f"batch {batch_id} is {batch.status}: only an open batch can be abandoned")
+    written = [step.step for step in steps_of(transaction, warehouse, batch) if step.is_done and step.kind != "switch"]
+    if written:
+        raise BatchStateError(
+            f"batch {batch_id} has written already ({', '.join(written)}) and cannot be abandoned: "
+            f"finish it by loading source {batch.source}, partition {batch.partition_key!r} again"
+        )
+    return batch
 
 
 def newest_stamp(transaction: Transaction, warehouse: Warehouse) -> datetime | None:

@@ -14,6 +14,8 @@ from xts_pipeline.cli.doctor import doctor
 from xts_pipeline.cli.fields import fields
 from xts_pipeline.cli.init import init
 from xts_pipeline.cli.load import load
+from xts_pipeline.cli.options import AS_JSON
+from xts_pipeline.cli.output import print_json
 from xts_pipeline.cli.render import render
 from xts_pipeline.cli.status import status
 from xts_pipeline.cli.violations import violations
@@ -29,11 +31,14 @@ class XtsGroup(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; an XtsError is its message on stderr and exit code 1."""
+        """Run the command; an XtsError is its message on stderr, in JSON where that was asked for, and exit code 1."""
         try:
             return super().invoke(ctx)
         except XtsError as error:
-            raise click.ClickException(str(error)) from error
+            if not ctx.meta.get(AS_JSON):
+                raise click.ClickException(str(error)) from error
+            print_json({"error": type(error).__name__, "message": str(error)}, err=True)
+            ctx.exit(1)
 
 
 @click.group(cls=XtsGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -42,7 +47,7 @@ def main() -> None:
     """Data Vault satellites whose timeline is right whatever order the data arrives in.
 
     Sources are declared in YAML (`xts fields` lists what may stand there). Every command takes --json for machines:
-    timestamps are UTC, ISO with Z.
+    timestamps are UTC, ISO with Z, and a refusal is {"error": ..., "message": ...} on stderr.
     """
 
 

@@ -20,7 +20,7 @@ def abandon(settings: Settings, batch_id: str, yes: bool) -> None:
     is refused: the next load of its source finishes it.
     """
     with settings.standing_warehouse() as warehouse:
-        batch = ledger.batch_by_id(warehouse, batch_id)
+        batch = ledger.abandonable(warehouse, batch_id)
         if not yes:
             click.confirm(
                 f"Give up batch {batch_id} of {batch.source}, partition {batch.partition_key}, "

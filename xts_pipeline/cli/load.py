@@ -14,7 +14,10 @@ import click
 from xts_pipeline.cli.explain import costs, print_costs
 from xts_pipeline.cli.options import Settings, timestamp, vault_options
 from xts_pipeline.cli.output import console, print_json, print_table, say, shown
-from xts_pipeline.vault import LoadResult
+from xts_pipeline.vault import LoadResult, Vault
+from xts_pipeline.warehouse import Row
+
+REASONS_SHOWN = 10
 
 
 @click.command(short_help="Load one delivery of a source.")
@@ -48,10 +51,17 @@ def load(
         result = vault.load(source, path, partition, load_timestamp, progress=progress)
         took = time.perf_counter() - began
         steps = costs(vault, result, took) if explain else []
+        reasons = _reasons(vault, result) if result.rows_rejected else []
     if settings.as_json:
-        print_json({**dataclasses.asdict(result), "steps": steps} if explain else result)
+        print_json(
+            {
+                **dataclasses.asdict(result),
+                **({"steps": steps} if explain else {}),
+                **({"rejected": reasons} if reasons else {}),
+            }
+        )
         return
-    _print(result)
+    _print(result, reasons)
     if explain:
         print_costs(steps, replayed=result.replayed)
 
@@ -67,13 +77,23 @@ def _progress(source: str) -> Iterator[Callable[[int], None] | None]:
         yield lambda rows: status.update(f"staging {source}: {rows:,} rows read, loading when all are there …")
 
 
-def _print(result: LoadResult) -> None:
+def _reasons(vault: Vault, result: LoadResult) -> list[Row]:
+    """Why rows of the batch were rejected: the row count and the first row's number of each reason."""
+    statement = vault.warehouse.renderer.render("monitor/rejected_rows", of_batch=True, limit=REASONS_SHOWN)
+    with vault.warehouse.transaction() as transaction:
+        rows = transaction.rows(statement, {"batch_id": result.batch_id})
+    return [{name: row[name] for name in ("reason", "row_count", "first_row_number")} for row in rows]
+
+
+def _print(result: LoadResult, reasons: list[Row]) -> None:
     say(f"{result.source}, partition {result.partition}", style="bold")
     say(f"  batch {result.batch_id}, load timestamp {shown(result.load_timestamp)} UTC")
     staged = f"{result.rows_staged:,} row{'' if result.rows_staged == 1 else 's'} staged"
     say(f"  {staged}, {result.rows_rejected:,} rejected")
     if result.rows_rejected:
-        say("  the rejected rows are in control.rejected_row; `xts status` counts them by reason", style="yellow")
+        for of in reasons:
+            say(f"    row {of['first_row_number']:,}: {of['reason']} ({of['row_count']:,} rows in all)", style="yellow")
+        say("  the rejected rows are in control.rejected_row", style="yellow")
     if result.undeclared_columns:
         say(f"  kept out, since not declared: {', '.join(result.undeclared_columns)}", style="yellow")
     if result.finished:

@@ -21,6 +21,7 @@ from xts_pipeline.warehouse import DEFAULT_WAREHOUSE, SNOWFLAKE, WAREHOUSE_VARIA
 
 DEFAULT_SOURCES = "xts_pipeline/defs"
 DUCKDB = "duckdb:///"
+AS_JSON = "xts_pipeline.as_json"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -142,6 +143,7 @@ def vault_options(command: Callable[Concatenate[Settings, P], T]) -> Callable[..
     @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
     @functools.wraps(command)
     def with_settings(sources: tuple[Path, ...], warehouse: str, as_json: bool, *args: P.args, **kwargs: P.kwargs) -> T:
+        click.get_current_context().meta[AS_JSON] = as_json  # an error is then told in JSON too
         return command(Settings(sources, warehouse, as_json), *args, **kwargs)
 
     return with_settings

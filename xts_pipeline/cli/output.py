@@ -78,9 +78,9 @@ def short_hash(value: object) -> str:
     return f"{text[:10]}…" if len(text) > 12 else text
 
 
-def print_json(document: object) -> None:
+def print_json(document: object, *, err: bool = False) -> None:
     """Print one JSON document: timestamps ISO with Z, decimals as text, hashes as hex, other bytes as base64."""
-    click.echo(json.dumps(plain(document), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(plain(document), indent=2, ensure_ascii=False), err=err)
 
 
 def plain(value: Any) -> Any:

@@ -257,4 +257,4 @@ def _reads(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satell
     for table in sorted(tables):
         yield Entry("monitor/row_count", table, {"table": table})
     yield Entry("monitor/status", "load_batch", {})
-    yield Entry("monitor/rejected_rows", "rejected_row", {"limit": ROWS_SHOWN})
+    yield Entry("monitor/rejected_rows", "rejected_row", {"of_batch": False, "limit": ROWS_SHOWN})

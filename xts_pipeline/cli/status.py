@@ -35,7 +35,7 @@ def _status(vault: Vault, url: str) -> dict[str, Any]:
     with warehouse.transaction() as transaction:
         render = warehouse.renderer.render
         batches = {row["source"]: row for row in transaction.rows(render("monitor/status"), {})}
-        rejected = transaction.rows(render("monitor/rejected_rows", limit=REASONS_SHOWN), {})
+        rejected = transaction.rows(render("monitor/rejected_rows", of_batch=False, limit=REASONS_SHOWN), {})
         tables = list(_tables(transaction, warehouse, vault.catalog))
     names = sorted({*vault.catalog.sources, *batches})
     return {

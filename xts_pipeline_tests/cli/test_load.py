@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from xts_pipeline_tests.cli.conftest import Project
 
 
@@ -119,3 +121,23 @@ def test_a_load_explains_what_each_step_cost(project: Project) -> None:
     again = project.xts("load", "crm", path, "--partition", "2026-01-01", "--explain").stdout
     assert "what the steps cost when they were done" in again
     assert "rows scanned" in again
+
+
+def test_a_load_says_why_rows_were_rejected(project: Project) -> None:
+    project.declare(on_error="quarantine")
+    path = project.deliver("01", (1, "Bern"))
+    text = project.folder.joinpath(path).read_text()
+    project.write("01.csv", text + "2,20,Bern,many,n,2026-01-01\n3,30,Bern,many,n,2026-01-01\n")
+    told = project.json("load", "crm", path, "--partition", "2026-01-01")["rejected"]
+    assert sum(reason["row_count"] for reason in told) == 2
+    assert min(reason["first_row_number"] for reason in told) == 2
+    again = project.xts("load", "crm", path, "--partition", "2026-01-01")
+    assert "credit" in again.stdout
+    assert "row 2:" in again.stdout
+
+
+def test_a_refusal_is_told_to_machines_as_json(project: Project) -> None:
+    project.write("01.csv", "customer_id,city\n1,Bern\n")
+    refused = project.xts("load", "crm", str(project.folder / "01.csv"), "--json")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert set(json.loads(refused.stderr)) == {"error", "message"}

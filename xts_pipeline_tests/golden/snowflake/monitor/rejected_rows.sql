@@ -1,5 +1,5 @@
--- The rows that were kept out of the vault, counted by batch and reason, the newest batch first. Every row carries the
--- number of all of them. Reads only.
+-- The rows that were kept out of the vault, or of one batch out of it (`of_batch`), counted by batch and reason, the
+-- newest batch first. Every row carries the number of all of them. Reads only.
 select
     batch.source,
     batch.partition_key,
@@ -12,7 +12,8 @@ select
 from "CONTROL"."REJECTED_ROW" as rejected
 inner join "CONTROL"."LOAD_BATCH" as batch
     on rejected.batch_id = batch.batch_id
-where batch.status <> 'abandoned'
+where
+    batch.status <> 'abandoned'
 group by batch.source, batch.partition_key, batch.batch_id, batch.load_timestamp, rejected.reason
 order by batch.load_timestamp desc, row_count desc, rejected.reason
 limit 20
