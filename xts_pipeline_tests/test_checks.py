@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 from xts_pipeline import Vault
-from xts_pipeline.checks import ROWS_SHOWN, Check, CheckResult, checks_of, spoken
+from xts_pipeline.checks import ROWS_SHOWN, Check, CheckResult, checks_of, invariant_at_every_load, spoken
 from xts_pipeline.cli.statements import statements_of
 from xts_pipeline.cycle import insert_xts, switch
 from xts_pipeline.ledger import Batch, all_batches
@@ -251,6 +251,20 @@ def test_the_invariant_leaves_out_a_batch_whose_satellite_step_is_not_recorded(i
     assert in_order.run("timeline_invariant", "sat_city", batch).passed
     in_order.execute(f"update control.load_step set recorded_at = now() where batch_id = '{batch.batch_id}'")
     assert in_order.run("timeline_invariant", "sat_city").found == 1
+
+
+def test_a_row_that_was_overruled_since_is_missed_as_it_was_known_before(in_order: Loaded) -> None:
+    model = in_order.vault.catalog.source("crm")
+    warehouse, city = in_order.vault.warehouse, model.satellite("sat_city")
+    in_order.load("01", (1, "Thun"))
+    in_order.load("05", (1, "Thun"))
+    assert invariant_at_every_load(warehouse, model, city).passed
+    in_order.execute("delete from vault.sat_city where city = 'Bern' and dv_applied_timestamp = timestamp '2026-01-01'")
+    assert in_order.run("timeline_invariant", "sat_city").passed
+    result = invariant_at_every_load(warehouse, model, city)
+    before_overruled = sorted(batch.load_timestamp for batch in all_batches(warehouse))[:2]
+    assert not result.passed
+    assert {row["dv_known_at"] for row in result.rows} == set(before_overruled)
 
 
 def test_a_satellite_that_is_to_get_an_xts_passes_until_it_is_seeded(in_order: Loaded) -> None:

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from xts_pipeline.checks.books import ledger_counts, open_batches, rejected_rows
 from xts_pipeline.checks.check import ROWS_SHOWN, Check, CheckResult, spoken
+from xts_pipeline.checks.every_load import invariant_at_every_load
 from xts_pipeline.checks.hashes import hashdiff
 from xts_pipeline.checks.keys import (
     ghost_present,
@@ -31,7 +32,7 @@ from xts_pipeline.metadata import Satellite, SourceModel
 
 OPEN_BATCH_LIMIT = timedelta(hours=2)  # as a source has it that declares nothing else
 
-__all__ = ["ROWS_SHOWN", "Check", "CheckResult", "checks_of", "spoken"]
+__all__ = ["ROWS_SHOWN", "Check", "CheckResult", "checks_of", "invariant_at_every_load", "spoken"]
 
 
 def checks_of(source: SourceModel, open_batch_limit: timedelta = OPEN_BATCH_LIMIT) -> list[Check]:

@@ -124,13 +124,16 @@ def told_of_all(batches: Sequence[Batch]) -> str:
     return f" in {len(keys)} batches (partitions {', '.join(keys[:PARTITIONS_NAMED])}{more})"
 
 
-def question(name: str, source: SourceModel, satellite: Satellite, **context: Any) -> Question:
-    """A question about a satellite, with the values such questions bind."""
+def question(
+    name: str, source: SourceModel, satellite: Satellite, bound: Mapping[str, object] | None = None, **context: Any
+) -> Question:
+    """A question about a satellite, with the values such questions bind and what else is `bound`."""
     values = {
         "source": source.name,
         "record_target": satellite.record_target,
         "step": step_name("satellite", satellite.name),
         "satellite": satellite.name,
+        **(bound or {}),
     }
     return Question(f"check/{name}", {"satellite": satellite, **context}, values)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from xts_pipeline.checks.check import (
     Check,
@@ -121,19 +121,20 @@ def late_rows(source: SourceModel, satellite: Satellite) -> Check:
     )
 
 
-def timeline_invariant(source: SourceModel, satellite: Satellite) -> Check:
-    """The satellite says at every point what its XTS says."""
+def timeline_invariant(source: SourceModel, satellite: Satellite, known_at: datetime | None = None) -> Check:
+    """The satellite says at every point what its XTS says: now, or as the two were known at `known_at` (UTC)."""
+    then = f" as known at {known_at} UTC" if known_at else ""
 
     def judge(finding: Finding) -> CheckResult:
         if not finding.found:
             keys = f" for the keys touched{finding.where}" if finding.where else ""
-            return passed(f"{satellite.name} and its XTS say the same at every point{keys}")
+            return passed(f"{satellite.name} and its XTS say the same at every point{keys}{then}")
         return CheckResult(
             False,
             finding.found,
             finding.rows,
             f"{satellite.name} and {satellite.parent.xts_table} disagree at {count(finding.found, 'point')}"
-            f"{finding.where and ' of keys touched'}{finding.where}",
+            f"{finding.where and ' of keys touched'}{finding.where}{then}",
             "Something other than the load cycle wrote or deleted rows of one of the two. Find out what, restore the "
             "tables, and publish nothing about these keys until then",
         )
@@ -146,7 +147,16 @@ def timeline_invariant(source: SourceModel, satellite: Satellite) -> Check:
         "At every point of every key, the state the XTS wants is the state the satellite has. Rows of open batches "
         "whose step for this satellite is not recorded are left out.",
         satellite.table,
-        (question("timeline_invariant", source, satellite, keys=business_keys_of(source, satellite.parent)),),
+        (
+            question(
+                "timeline_invariant",
+                source,
+                satellite,
+                {"known_at": known_at},
+                keys=business_keys_of(source, satellite.parent),
+                as_known=known_at is not None,
+            ),
+        ),
         judge,
         is_of_keys=True,
         needs_facts=True,

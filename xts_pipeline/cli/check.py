@@ -5,10 +5,13 @@ from __future__ import annotations
 import click
 from rich.text import Text
 
-from xts_pipeline.checks import Check, CheckResult, checks_of
+from xts_pipeline.checks import Check, CheckResult, checks_of, invariant_at_every_load
 from xts_pipeline.cli.options import Settings, vault_options
 from xts_pipeline.cli.output import print_json, print_table, say, short_hash, shown
+from xts_pipeline.metadata import SourceModel
+from xts_pipeline.vault import Vault
 
+INVARIANT = "timeline_invariant"
 STYLES = {"ok": "green", "WARN": "yellow", "ERROR": "bold red"}
 
 
@@ -16,8 +19,13 @@ STYLES = {"ok": "green", "WARN": "yellow", "ERROR": "bold red"}
 @click.option("--source", metavar="S", help="Only the tables of this source.")
 @click.option("--satellite", metavar="S", help="Only this satellite.")
 @click.option("--strict", is_flag=True, help="A WARN fails too.")
+@click.option(
+    "--every-load",
+    is_flag=True,
+    help="Ask the timeline invariant alone, as the vault knew it after each load: a whole check a load.",
+)
 @vault_options
-def check(settings: Settings, source: str | None, satellite: str | None, strict: bool) -> None:
+def check(settings: Settings, source: str | None, satellite: str | None, strict: bool, every_load: bool) -> None:
     """Run the checks of the vault's tables over everything they hold.
 
     Exit code 1 when an ERROR check fails; sequence violations and late rows are WARN, and fail with --strict alone.
@@ -28,9 +36,11 @@ def check(settings: Settings, source: str | None, satellite: str | None, strict:
         if owner not in models:
             raise click.BadParameter(f"satellite {satellite} is fed by source {owner.name}, not by {source}")
         models = [owner]
-    checks = [of for model in models for of in checks_of(model) if satellite in {None, of.satellite}]
+    chosen = {of: model for model in models for of in checks_of(model) if satellite in {None, of.satellite}}
+    if every_load:
+        chosen = {of: model for of, model in chosen.items() if of.name == INVARIANT}
     with settings.standing_vault() as vault:
-        results = [(of, of.run(vault.warehouse)) for of in dict.fromkeys(checks)]
+        results = [(of, _result(vault, model, of, every_load=every_load)) for of, model in chosen.items()]
     failed = [of for of, result in results if not result.passed and (strict or of.severity == "ERROR")]
     if settings.as_json:
         print_json({"passed": not failed, "checks": [_document(of, result) for of, result in results]})
@@ -38,6 +48,12 @@ def check(settings: Settings, source: str | None, satellite: str | None, strict:
         _print(results)
     if failed:
         raise SystemExit(1)
+
+
+def _result(vault: Vault, model: SourceModel, of: Check, *, every_load: bool) -> CheckResult:
+    if every_load and of.satellite:
+        return invariant_at_every_load(vault.warehouse, model, model.satellite(of.satellite))
+    return of.run(vault.warehouse)
 
 
 def _document(of: Check, result: CheckResult) -> dict[str, object]:

@@ -63,6 +63,12 @@ def test_a_check_that_finds_an_error_fails(late: Project) -> None:
     assert late.json("check", code=1)["passed"] is False
 
 
+def test_the_invariant_is_asked_as_it_was_known_after_each_load(late: Project) -> None:
+    asked = late.json("check", "--every-load", "--source", "crm")["checks"]
+    assert {of["check"] for of in asked} == {"timeline_invariant"}
+    assert all(of["passed"] and "as known after each of" in of["summary"] for of in asked)
+
+
 def test_checks_are_chosen_by_source_and_satellite(late: Project) -> None:
     chosen = late.json("check", "--source", "crm", "--satellite", "sat_note")["checks"]
     assert {of["table"] for of in chosen} == {"sat_note"}

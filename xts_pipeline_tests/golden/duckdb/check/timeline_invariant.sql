@@ -2,6 +2,7 @@
 -- of its satellite rows) the state is the hashdiff with the greatest applied, then load timestamp at or before it; the
 -- two must be equal, and where one has a state the other has one. Left out are ghosts, and whatever came with or after
 -- the oldest open batch whose step for this satellite is not recorded: its facts may be there and its rows not yet.
+-- With `as_known`, the two are compared as they were known at a moment, which finds what was done to them since then.
 -- Every row carries the number of all that were found. Reads only: the keys of one batch, or all.
 with
 waiting as (
