@@ -216,7 +216,7 @@ def _load(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satelli
         if of.xts_assisted:
             yield Entry("load/xts_seed", of.table, _of(source, of))
             yield Entry("load/xts", of.table, _of(source, of) | IN_GENERAL)
-            yield Entry("load/xts_counts", of.table, _of(source, of))
+            yield Entry("load/xts_counts", of.table, _of(source, of) | IN_GENERAL)
     for of in satellites:
         for branch in ("normal", "assisted") if of.xts_assisted else ("normal",):
             yield Entry(f"load/satellite_{branch}", of.table, _of(source, of) | IN_GENERAL)

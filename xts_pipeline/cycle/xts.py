@@ -20,7 +20,7 @@ def insert_xts(
         asked = recorded(transaction, warehouse, batch, satellite)
         unique = asked is not None and one_row_a_key(batch, asked.keys_read)
         transaction.run(render("load/xts", source=source, satellite=satellite, one_row_a_key=unique), values)
-        (counts,) = transaction.rows(render("load/xts_counts", satellite=satellite), values)
+        (counts,) = transaction.rows(render("load/xts_counts", satellite=satellite, one_row_a_key=unique), values)
         return Figures(
             rows_read=int(counts["rows_inserted"]),
             keys_read=int(counts["keys_read"]),

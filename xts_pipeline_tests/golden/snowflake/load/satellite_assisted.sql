@@ -62,33 +62,22 @@ known_states as (
         known.dv_sid <> 0
         and known.dv_load_timestamp < %(load_timestamp)s
 ),
-points_before as (
-    select
-        dv_key_number,
-        max(dv_applied_timestamp) as dv_applied_timestamp
-    from known_states
-    where dv_applied_timestamp < earliest_applied_timestamp
-    group by dv_key_number
-),
 states_before as (
     select
-        known_states.dv_key_number,
-        known_states.dv_hashdiff
+        dv_key_number,
+        dv_hashdiff
     from known_states
-    inner join points_before
-        on known_states.dv_key_number = points_before.dv_key_number
-        and known_states.dv_applied_timestamp = points_before.dv_applied_timestamp
+    where dv_applied_timestamp < earliest_applied_timestamp
     qualify
         row_number() over (
-            partition by known_states.dv_key_number
-            order by known_states.dv_load_timestamp desc
+            partition by dv_key_number
+            order by dv_applied_timestamp desc, dv_load_timestamp desc
         ) = 1
 ),
-facts_after as (
+points_after as (
     select
         touched.dv_key_number,
         xts.dv_applied_timestamp,
-        xts.dv_load_timestamp,
         xts.dv_hashdiff
     from "VAULT"."SAT_XT_LNK_CUSTOMER_ACCOUNT" as xts
     inner join touched
@@ -98,17 +87,10 @@ facts_after as (
         xts.dv_rectarget = %(record_target)s
         and xts.dv_load_timestamp < %(load_timestamp)s
         and xts.dv_applied_timestamp > %(earliest_applied_timestamp)s
-),
-points_after as (
-    select
-        dv_key_number,
-        dv_applied_timestamp,
-        dv_hashdiff
-    from facts_after
     qualify
         row_number() over (
-            partition by dv_key_number, dv_applied_timestamp
-            order by dv_load_timestamp desc
+            partition by touched.dv_key_number, xts.dv_applied_timestamp
+            order by xts.dv_load_timestamp desc
         ) = 1
 ),
 points as (
@@ -153,9 +135,9 @@ standing as (
         known_states.dv_applied_timestamp,
         known_states.dv_hashdiff
     from known_states
-    inner join wanted
-        on known_states.dv_key_number = wanted.dv_key_number
-        and known_states.dv_applied_timestamp = wanted.dv_applied_timestamp
+    inner join points
+        on known_states.dv_key_number = points.dv_key_number
+        and known_states.dv_applied_timestamp = points.dv_applied_timestamp
     qualify
         row_number() over (
             partition by known_states.dv_key_number, known_states.dv_applied_timestamp

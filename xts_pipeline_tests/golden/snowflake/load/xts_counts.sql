@@ -1,4 +1,4 @@
--- What a batch wrote to the XTS for one satellite. Reads only.
+-- What a batch wrote to the XTS for one satellite. With `one_row_a_key`, a row is a key. Reads only.
 select
     count(*) as rows_inserted,
     coalesce(sum(case when dv_sequence_violation then 1 else 0 end), 0) as late_rows,
