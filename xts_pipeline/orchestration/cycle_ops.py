@@ -17,8 +17,10 @@ from xts_pipeline.metadata import Hub, Link, Parent, Satellite
 from xts_pipeline.orchestration import evidence
 from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import SourceNodes
+from xts_pipeline.orchestration.records import Records
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import Verdicts, batches_of, batches_of_partitions, finish_older
+from xts_pipeline.orchestration.telling import Progress, record
 from xts_pipeline.vault import Vault
 
 LOADED = "loaded"
@@ -50,15 +52,17 @@ def switch_op(nodes: SourceNodes) -> dg.OpDefinition:
         with working_vault(context, vaults, nodes.catalog) as vault:
             batches = batches_of_partitions(vault, source, context.partition_keys)
             finished = finish_older(vault, source, batches, run)
+            progress = Progress(context, len(batches))
             for batch in batches:
                 asked = {
                     satellite.name: switch(vault.warehouse, source, satellite, batch, run).figures.verdict or NORMAL
                     for satellite in source.satellites
                 }
                 verdicts[batch.batch_id] = asked
-                metadata = {**evidence.of_switch(vault, batch, run), **_finished(context, finished)}
-                context.add_asset_metadata(metadata, asset_key=nodes.switch, partition_key=batch.partition_key)
-                context.log.info(f"{batch.partition_key}: {asked or 'no satellites to ask for'}")
+                progress.say(f"{batch.partition_key}: {asked or 'no satellites to ask for'}")
+            records, older = Records(vault, batches, run), _finished(context, finished)
+            told = {batch.partition_key: {**evidence.of_switch(records, batch), **older} for batch in batches}
+            record(context, nodes.switch, told)
         yield dg.Output(None, "asset")
         yield dg.Output(verdicts, "verdicts")
 
@@ -90,14 +94,13 @@ def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
         context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
     ) -> Iterator[dg.Output[Any]]:
         with working_vault(context, vaults, nodes.catalog) as vault:
-            for batch in batches_of(vault, verdicts):
+            batches = batches_of(vault, verdicts)
+            for batch in batches:
                 for satellite in satellites:
                     insert_xts(vault.warehouse, nodes.source, satellite, batch, context.run.run_id)
-                context.add_asset_metadata(
-                    evidence.of_xts(vault, batch, parent.xts_table, context.run.run_id),
-                    asset_key=nodes.of_table(parent.xts_table),
-                    partition_key=batch.partition_key,
-                )
+            records = Records(vault, batches, context.run.run_id)
+            told = {batch.partition_key: evidence.of_xts(records, batch, parent.xts_table) for batch in batches}
+            record(context, nodes.of_table(parent.xts_table), told)
         yield dg.Output(None, "asset")
         for satellite in satellites:
             late = any(asked[satellite.name] == ASSISTED for asked in verdicts.values())
@@ -129,10 +132,12 @@ def load_op(nodes: SourceNodes, kind: str) -> dg.OpDefinition:
     def load(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> dict[str, Any]:
         satellite = _satellite_of_node(context, nodes, kind)
         with working_vault(context, vaults, nodes.catalog) as vault:
-            for batch in batches_of(vault, verdicts):
+            batches = batches_of(vault, verdicts)
+            progress = Progress(context, len(batches))
+            for batch in batches:
                 asked = verdicts[batch.batch_id][satellite.name]
                 result = load_satellite(vault.warehouse, nodes.source, satellite, batch, asked, context.run.run_id)
-                context.log.info(
+                progress.say(
                     f"{batch.partition_key}: {result.figures.verdict} load, {result.figures.rows_inserted} inserted, "
                     f"{result.figures.rows_copied} copied{' (done before)' if result.already_done else ''}"
                 )
@@ -155,10 +160,13 @@ def loaded_op(nodes: SourceNodes) -> dg.OpDefinition:
     def loaded(context: dg.AssetExecutionContext, vaults: VaultResource, either: list[Any]) -> None:
         satellite = _satellite_of_node(context, nodes, LOADED)
         with working_vault(context, vaults, nodes.catalog) as vault:
-            schema = evidence.column_schema(vault, satellite.table) | evidence.column_lineage(nodes, satellite.table)
-            for batch in batches_of(vault, either[0]):
-                metadata = {**evidence.of_satellite(vault, batch, satellite, context.run.run_id), **schema}
-                context.add_asset_metadata(metadata, nodes.of_satellite(satellite), batch.partition_key)
+            records = Records(vault, batches_of(vault, either[0]), context.run.run_id)
+            schema = evidence.column_schema(records, satellite.table) | evidence.column_lineage(nodes, satellite.table)
+            told = {
+                batch.partition_key: {**evidence.of_satellite(records, batch, satellite), **schema}
+                for batch in records.batches
+            }
+            record(context, nodes.of_satellite(satellite), told)
 
     return loaded
 
@@ -229,17 +237,18 @@ def close_op(nodes: SourceNodes) -> dg.OpDefinition:
         context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
     ) -> Iterator[dg.Output[Any]]:
         with working_vault(context, vaults, nodes.catalog) as vault:
-            batches = batches_of(vault, verdicts)
-            schemas = {
-                table: evidence.column_schema(vault, table) | evidence.column_lineage(nodes, table) for table in merged
-            }
-            for batch in batches:
+            records = Records(vault, batches_of(vault, verdicts), context.run.run_id)
+            for batch in records.batches:
                 close_batch(vault.warehouse, batch, utc_now())
-                for table, kind in merged.items():
-                    metadata = {**evidence.of_merge(vault, batch, kind, table, context.run.run_id), **schemas[table]}
-                    context.add_asset_metadata(metadata, nodes.of_table(table), batch.partition_key)
+            for table, kind in merged.items():
+                schema = evidence.column_schema(records, table) | evidence.column_lineage(nodes, table)
+                told = {
+                    batch.partition_key: {**evidence.of_merge(records, batch, kind, table), **schema}
+                    for batch in records.batches
+                }
+                record(context, nodes.of_table(table), told)
             for table in nodes.shared_tables:
-                metadata = evidence.of_table(vault, nodes.source, batches, table)
+                metadata = evidence.of_table(records, nodes.source, table)
                 context.log_event(dg.AssetMaterialization(nodes.table_node(table), metadata=metadata))
         for table in merged:
             yield dg.Output(None, table)
