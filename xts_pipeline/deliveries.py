@@ -203,11 +203,12 @@ def register(
     def work(transaction: Transaction) -> dict[str, KnownDelivery]:
         newest = _newest_in_turn(transaction, warehouse, source, partition)
         new_ones = new_deliveries(source, contents, newest, utc_now(), again)
-        for known in recognised(contents, newest):
+        known_ones = recognised(contents, newest)
+        for known in known_ones:
             transaction.run(render("control/recognise_delivery"), asdict(known))
         for new in new_ones:
             transaction.run(render("control/insert_delivery"), asdict(new))
-        return newest_deliveries(transaction, warehouse, source, partition)
+        return newest | {delivery.partition_key: delivery for delivery in (*known_ones, *new_ones)}
 
     render = warehouse.renderer.render
     return in_transaction(warehouse, work) if contents else read_newest(warehouse, source, partition)

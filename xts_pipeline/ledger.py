@@ -60,7 +60,7 @@ class Batch:
 
     def values(self) -> dict[str, object]:
         """The values its steps bind."""
-        return asdict(self)
+        return dict(vars(self))  # not asdict, which copies each value deeply: every statement of a step asks for them
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def write_batch(transaction: Transaction, warehouse: Warehouse, batch: Batch, st
     transaction.run(warehouse.renderer.render("control/insert_batch"), batch.values())
     insert_step = warehouse.renderer.render("control/insert_step")
     for step in steps:
-        row = asdict(step) | asdict(step.figures) | {"batch_id": batch.batch_id}
+        row = vars(step) | vars(step.figures) | {"batch_id": batch.batch_id}
         transaction.run(insert_step, row)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
+from dagster._core.execution.context.metadata_logging import AssetMetadataHandle, OutputMetadataAccumulator
 
 LINES = 20  # in the log, of one thing that is said of every partition of a range
 
@@ -13,16 +14,17 @@ LINES = 20  # in the log, of one thing that is said of every partition of a rang
 def record(context: dg.AssetExecutionContext, asset: dg.AssetKey, told: Mapping[str, Mapping[str, Any]]) -> None:
     """Attach what is told of each partition of the run to its materialization of an asset.
 
-    `add_asset_metadata` reads all partitions of the range anew for each of them, a cost that grows with their square; a
-    range therefore goes where it would put it, once it has agreed to the first.
+    `add_asset_metadata` reads all partitions of the range anew for each of them, a cost that grows with their square.
+    Of a range it is asked about the first alone; the others are put where it puts that.
     """
-    (first, metadata), *others = told.items()
-    context.add_asset_metadata(metadata, asset, first)
-    step = context.op_execution_context.get_step_execution_context()
-    accumulated = step._metadata_accumulator
-    for partition, metadata in others:
-        accumulated = accumulated.with_additional_asset_metadata(asset, partition, metadata)
-    step._metadata_accumulator = accumulated
+    first = next(iter(told))
+    context.add_asset_metadata(told[first], asset, first)
+    if len(told) > 1:
+        step = context.op_execution_context.get_step_execution_context()
+        recorded = dict(step._metadata_accumulator.per_output_metadata)
+        for partition, metadata in told.items():
+            recorded[AssetMetadataHandle(asset_key=asset, partition_key=partition)] = metadata
+        step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata=recorded)
 
 
 class Progress:
