@@ -26,7 +26,9 @@ def build_definitions(folder: Path) -> dg.Definitions:
         own = dg.Definitions(executor=dg.in_process_executor, resources=RESOURCES)
         components = read_components(folder)
         watching = operations_definitions(components)
-        return dg.Definitions.merge(own, watching, *(_definitions_of(component) for component in components))
+        merged = dg.Definitions.merge(own, watching, *(_definitions_of(component) for component in components))
+        merged.get_repository_def()  # what Dagster asks for next, and keeps: made while the collector rests
+        return merged
 
 
 def _definitions_of(component: XtsSource) -> dg.Definitions:
