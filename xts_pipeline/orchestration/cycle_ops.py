@@ -6,6 +6,7 @@ under run and step, so that a re-execution from failure finds it; a load step as
 
 # No postponed annotations here: Dagster reads the type of `context` from the function itself.
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -36,10 +37,21 @@ def _asset_and_verdicts() -> dict[str, dg.Out]:
     return {"asset": dg.Out(dg.Nothing), "verdicts": _verdicts_out()}
 
 
+def _op(**declared: Any) -> Callable[[Callable[..., Any]], dg.OpDefinition]:
+    """`dg.op` of a function that knows its own signature, which Dagster asks for fifteen times while it makes an op."""
+
+    def make(work: Callable[..., Any]) -> dg.OpDefinition:
+        work.__signature__ = inspect.signature(work)  # type: ignore[attr-defined]
+        made: dg.OpDefinition = dg.op(**declared)(work)
+        return made
+
+    return make
+
+
 def switch_op(nodes: SourceNodes) -> dg.OpDefinition:
     """Ask the SWITCH of every satellite and batch, after older open batches are finished."""
 
-    @dg.op(
+    @_op(
         name=f"switch_{nodes.name}",
         pool=nodes.pool,
         description="Finishes older open batches of the source, then asks the SWITCH: is the batch in sequence?",
@@ -83,7 +95,7 @@ def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
     satellites = [sat for sat in nodes.source.satellites if sat.parent == parent and sat.xts_assisted]
     branches = {branch: _verdicts_out(is_required=False) for sat in satellites for branch in branches_of(sat).values()}
 
-    @dg.op(
+    @_op(
         name=f"xts_{nodes.name}_{parent.table}",
         pool=nodes.pool,
         description=f"Logs every staged hashdiff in {parent.xts_table}, whatever the SWITCH said. A satellite's load "
@@ -123,7 +135,7 @@ def load_op(nodes: SourceNodes, kind: str) -> dg.OpDefinition:
     """Load a satellite of the source on one of the two branches; each node of it is named after its satellite."""
     what = "puts late rows in their place" if kind == ASSISTED else "appends what changed"
 
-    @dg.op(
+    @_op(
         name=f"{kind}_{nodes.name}",
         pool=nodes.pool,
         description=f"The {kind} load of a satellite: {what}. Asks the SWITCH again in its own transaction.",
@@ -151,7 +163,7 @@ def load_op(nodes: SourceNodes, kind: str) -> dg.OpDefinition:
 def loaded_op(nodes: SourceNodes) -> dg.OpDefinition:
     """Say what was loaded into a satellite of the source, whichever branch it took."""
 
-    @dg.op(
+    @_op(
         name=f"{LOADED}_{nodes.name}",
         pool=nodes.pool,
         description="Joins the two branches of a satellite: runs after the one that was taken.",
@@ -203,7 +215,7 @@ def _merge_op(
 ) -> dg.OpDefinition:
     """An op that merges each batch of the run into one table, after the satellites."""
 
-    @dg.op(
+    @_op(
         name=f"merge_{nodes.name}_{table}",
         pool=nodes.pool,
         description=description,
@@ -226,7 +238,7 @@ def close_op(nodes: SourceNodes) -> dg.OpDefinition:
     """
     merged = nodes.merged
 
-    @dg.op(
+    @_op(
         name=f"close_{nodes.name}",
         pool=nodes.pool,
         description="Closes the batches of the run: from here on, what is known up to their load timestamp is final.",
