@@ -21,6 +21,7 @@ from xts_pipeline import Vault
 from xts_pipeline.definitions import build_definitions
 from xts_pipeline.metadata.catalog import COMPONENT_TYPE
 from xts_pipeline.orchestration.component import component_files
+from xts_pipeline.orchestration.event_log import EventLog
 from xts_pipeline.warehouse import WAREHOUSE_VARIABLE
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
@@ -36,6 +37,7 @@ SOURCE = {
     "backfill": "single_run",
 }
 
+EVENT_LOG = {"module": EventLog.__module__, "class": EventLog.__name__}  # as dagster.yaml has it
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 
 
@@ -113,7 +115,10 @@ def _load_alone(days: Sequence[date], keys: int) -> float:
 
 def _run(days: Sequence[date], keys: int, whole: bool) -> float:
     """One run of the job over all partitions, whose records Dagster keeps in files as it does for a user."""
-    with _project(days, keys, whole) as (folder, partitions), dg.DagsterInstance.local_temp(str(folder)) as instance:
+    with (
+        _project(days, keys, whole) as (folder, partitions),
+        dg.DagsterInstance.local_temp(str(folder), overrides={"event_log_storage": EVENT_LOG}) as instance,
+    ):
         instance.add_dynamic_partitions("daily_batches", partitions)
         job = build_definitions(folder / "defs").resolve_job_def("load_daily")
         chosen: dict[str, Any] = (

@@ -26,7 +26,9 @@ def build_definitions(folder: Path) -> dg.Definitions:
         own = dg.Definitions(executor=dg.in_process_executor, resources=RESOURCES)
         components = read_components(folder)
         watching = operations_definitions(components)
-        return dg.Definitions.merge(own, watching, *(_definitions_of(component) for component in components))
+        merged = dg.Definitions.merge(own, watching, *(_definitions_of(component) for component in components))
+        merged.get_repository_def()  # what Dagster asks for next, and keeps: made while the collector rests
+        return merged
 
 
 def _definitions_of(component: XtsSource) -> dg.Definitions:
@@ -51,3 +53,6 @@ def _collector_paused() -> Iterator[None]:
 
 defs = build_definitions(DEFS_FOLDER)
 gc.freeze()  # what was made stays as long as the process: nothing to look for there
+gc.set_threshold(
+    50_000, 20, 20
+)  # Python's 700 looks ten thousand times while Dagster makes its snapshots of many sources

@@ -162,44 +162,56 @@ def waiting(newest: Iterable[KnownDelivery], asker: str, now: datetime) -> list[
     )
 
 
-def newest_deliveries(transaction: Transaction, warehouse: Warehouse, source: str) -> dict[str, KnownDelivery]:
-    """The newest delivery of every partition of a source."""
-    statement = warehouse.renderer.render("control/newest_deliveries")
-    rows = transaction.rows(statement, {"source": source})
+def newest_deliveries(
+    transaction: Transaction, warehouse: Warehouse, source: str, partition: str | None = None
+) -> dict[str, KnownDelivery]:
+    """The newest delivery of every partition of a source, or of one."""
+    render = warehouse.renderer.render
+    statement = render("control/newest_deliveries") if partition is None else render("control/newest_delivery")
+    rows = transaction.rows(statement, {"source": source, "partition_key": partition})
     return {row["partition_key"]: KnownDelivery(**row) for row in rows}
 
 
-def read_newest(warehouse: Warehouse, source: str) -> dict[str, KnownDelivery]:
-    """The newest delivery of every partition, read in a transaction of its own."""
+def read_newest(warehouse: Warehouse, source: str, partition: str | None = None) -> dict[str, KnownDelivery]:
+    """The newest delivery of every partition, or of one, read in a transaction of its own."""
     with warehouse.transaction() as transaction:
-        return newest_deliveries(transaction, warehouse, source)
+        return newest_deliveries(transaction, warehouse, source, partition)
 
 
-def _newest_in_turn(transaction: Transaction, warehouse: Warehouse, source: str) -> dict[str, KnownDelivery]:
+def _newest_in_turn(
+    transaction: Transaction, warehouse: Warehouse, source: str, partition: str | None = None
+) -> dict[str, KnownDelivery]:
     """The newest deliveries, read by one writer at a time: on DuckDB two that only insert would both commit."""
     lock_table(transaction, warehouse, DELIVERIES, {"now": utc_now()})
-    return newest_deliveries(transaction, warehouse, source)
+    return newest_deliveries(transaction, warehouse, source, partition)
 
 
 def register(
-    warehouse: Warehouse, source: str, contents: Sequence[Content], again: Collection[KnownDelivery] = ()
+    warehouse: Warehouse,
+    source: str,
+    contents: Sequence[Content],
+    again: Collection[KnownDelivery] = (),
+    *,
+    partition: str | None = None,
 ) -> dict[str, KnownDelivery]:
     """Register the contents that are new; gives the newest delivery of every partition after that.
 
     `again`: deliveries that are registered once more though their content is the same, unless they changed meanwhile.
+    `partition`: the only one that the contents are of, and that is looked at.
     """
 
     def work(transaction: Transaction) -> dict[str, KnownDelivery]:
-        newest = _newest_in_turn(transaction, warehouse, source)
+        newest = _newest_in_turn(transaction, warehouse, source, partition)
         new_ones = new_deliveries(source, contents, newest, utc_now(), again)
-        for known in recognised(contents, newest):
+        known_ones = recognised(contents, newest)
+        for known in known_ones:
             transaction.run(render("control/recognise_delivery"), asdict(known))
         for new in new_ones:
             transaction.run(render("control/insert_delivery"), asdict(new))
-        return newest_deliveries(transaction, warehouse, source)
+        return newest | {delivery.partition_key: delivery for delivery in (*known_ones, *new_ones)}
 
     render = warehouse.renderer.render
-    return in_transaction(warehouse, work) if contents else read_newest(warehouse, source)
+    return in_transaction(warehouse, work) if contents else read_newest(warehouse, source, partition)
 
 
 def take_leases(
@@ -232,14 +244,15 @@ class Reading:
 def begin_reading(warehouse: Warehouse, source: str, partition: str, path: str) -> Reading:
     """Register what a partition's file holds at this moment, however young it is: somebody is about to stage it."""
     file = file_of(partition, path)
-    if file is not None and changed_files(FoundFiles((file,), ()), read_newest(warehouse, source)):
+    found = read_newest(warehouse, source, partition)
+    if file is not None and changed_files(FoundFiles((file,), ()), found):
         try:
             digest = digest_of(file)
         except OSError:
             digest = None  # the reader says what is wrong with it
         if digest is not None:
-            register(warehouse, source, [Content(partition, digest, file.state)])
-    newest = read_newest(warehouse, source).get(partition)
+            found = register(warehouse, source, [Content(partition, digest, file.state)], partition=partition)
+    newest = found.get(partition)
     known = file is not None and newest is not None and newest.file_state == file.state
     return Reading(partition, path, newest.delivery_number if newest else 0, file if known else None)
 
@@ -254,7 +267,8 @@ def end_reading(warehouse: Warehouse, source: str, reading: Reading, batch_id: s
     number = reading.number
     if not is_known and newest_number(warehouse, source, reading.partition) == number:
         digest = hashlib.sha256(f"written to while it was read: {batch_id}".encode()).hexdigest()
-        number = register(warehouse, source, [Content(reading.partition, digest)])[reading.partition].delivery_number
+        unlike = [Content(reading.partition, digest)]
+        number = register(warehouse, source, unlike, partition=reading.partition)[reading.partition].delivery_number
     if number:
         mark_staged(warehouse, source, reading.partition, number, batch_id)
     return is_known
@@ -262,7 +276,7 @@ def end_reading(warehouse: Warehouse, source: str, reading: Reading, batch_id: s
 
 def newest_number(warehouse: Warehouse, source: str, partition: str) -> int:
     """The number of a partition's newest delivery; 0 when none is known."""
-    newest = read_newest(warehouse, source).get(partition)
+    newest = read_newest(warehouse, source, partition).get(partition)
     return newest.delivery_number if newest else 0
 
 

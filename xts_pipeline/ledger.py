@@ -60,7 +60,7 @@ class Batch:
 
     def values(self) -> dict[str, object]:
         """The values its steps bind."""
-        return asdict(self)
+        return dict(vars(self))  # not asdict, which copies each value deeply: every statement of a step asks for them
 
 
 @dataclass(frozen=True)
@@ -241,12 +241,31 @@ def read_steps(warehouse: Warehouse, batch: Batch) -> list[Step]:
         return steps_of(transaction, warehouse, batch)
 
 
+def steps_by_batch(warehouse: Warehouse, batches: Sequence[Batch]) -> dict[str, list[Step]]:
+    """Batch id: its steps in their order, of batches of one source in the order of their stamps, read at once."""
+    if len(batches) <= 1:
+        return {batch.batch_id: read_steps(warehouse, batch) for batch in batches}
+    found: dict[str, list[Step]] = {batch.batch_id: [] for batch in batches}
+    for row in _between(warehouse, "control/steps_between", batches):
+        if (batch_id := row.pop("batch_id")) in found:
+            found[batch_id].append(step_of(row))
+    return found
+
+
+def _between(warehouse: Warehouse, template: str, batches: Sequence[Batch]) -> list[dict[str, Any]]:
+    """What the ledger has of a source's batches from the first of these to the last, and of those that lie between."""
+    first, last = batches[0], batches[-1]
+    values = {"source": first.source, "since": first.load_timestamp, "until": last.load_timestamp}
+    with warehouse.transaction() as transaction:
+        return transaction.rows(warehouse.renderer.render(template), values)
+
+
 def write_batch(transaction: Transaction, warehouse: Warehouse, batch: Batch, steps: Iterable[Step]) -> None:
     """Write a batch and its list of steps, which is fixed with its stamp."""
     transaction.run(warehouse.renderer.render("control/insert_batch"), batch.values())
     insert_step = warehouse.renderer.render("control/insert_step")
     for step in steps:
-        row = asdict(step) | asdict(step.figures) | {"batch_id": batch.batch_id}
+        row = vars(step) | vars(step.figures) | {"batch_id": batch.batch_id}
         transaction.run(insert_step, row)
 
 
@@ -260,13 +279,18 @@ def record_queries(
         transaction.run(warehouse.renderer.render("control/insert_step_query"), values)
 
 
-def queries_of(warehouse: Warehouse, batch_id: str) -> dict[str, list[QueryRun]]:
-    """Step: its queries, of a batch; nothing on an engine that gives queries no id."""
-    if warehouse.rolls_back_ddl:
+def queries_by_batch(warehouse: Warehouse, batches: Sequence[Batch]) -> dict[str, dict[str, list[QueryRun]]]:
+    """Batch id: step: its queries, of batches of one source in the order of their stamps, read at once.
+
+    Nothing on an engine that gives queries no id.
+    """
+    if warehouse.rolls_back_ddl or not batches:
         return {}
-    with warehouse.transaction() as transaction:
-        rows = transaction.rows(warehouse.renderer.render("control/step_queries"), {"batch_id": batch_id})
-    return {row["step"]: [QueryRun(**query) for query in json.loads(row["queries"])] for row in rows}
+    found: dict[str, dict[str, list[QueryRun]]] = {batch.batch_id: {} for batch in batches}
+    for row in _between(warehouse, "control/step_queries_between", batches):
+        if row["batch_id"] in found:
+            found[row["batch_id"]][row["step"]] = [QueryRun(**query) for query in json.loads(row["queries"])]
+    return found
 
 
 def close_batch(warehouse: Warehouse, batch: Batch, now: datetime) -> None:

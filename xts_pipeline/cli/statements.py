@@ -26,7 +26,7 @@ CONTROL_APART = (
     "control/pending_statements",
     "control/drop_pending_statements",
     "control/insert_step_query",
-    "control/step_queries",
+    "control/step_queries_between",
 )
 CONTROL_OF_ROWS = ("control/mark_step", "control/mark_steps", "control/mark_target", "control/insert_target")
 CONTROL_OF_LOCKS = ("control/begin_lock", "control/take_lock")  # where a lock is a table
@@ -256,5 +256,6 @@ def _reads(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satell
         yield Entry("monitor/table_rows", of.table, {"table": of.table, "has_ghost": True})
     for table in sorted(tables):
         yield Entry("monitor/row_count", table, {"table": table})
+        yield Entry("monitor/row_counts", table, {"table": table})
     yield Entry("monitor/status", "load_batch", {})
     yield Entry("monitor/rejected_rows", "rejected_row", {"of_batch": False, "limit": ROWS_SHOWN})

@@ -19,6 +19,7 @@ from xts_pipeline.orchestration.deliveries_sensor import deliveries_sensor
 from xts_pipeline.orchestration.load_cycle import load_cycle
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.scaffold import XtsSourceScaffolder
+from xts_pipeline.orchestration.selection import SourceSelection
 from xts_pipeline.orchestration.staging_asset import staging_asset
 
 # One of each a process: definitions of several sources merge only when their resources are the same.
@@ -72,7 +73,7 @@ class XtsSource(dg.Component):
         cycle = load_cycle(nodes, self.operated, policy)
         job = dg.define_asset_job(
             nodes.job_name,
-            selection=dg.AssetSelection.assets(staged, cycle),
+            selection=SourceSelection(selected_keys=sorted({*staged.keys, *cycle.keys})),
             description=f"Stage and load batches of {nodes.name}.",
         )
         return dg.Definitions(

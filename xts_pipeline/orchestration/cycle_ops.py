@@ -6,6 +6,7 @@ under run and step, so that a re-execution from failure finds it; a load step as
 
 # No postponed annotations here: Dagster reads the type of `context` from the function itself.
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,8 +18,10 @@ from xts_pipeline.metadata import Hub, Link, Parent, Satellite
 from xts_pipeline.orchestration import evidence
 from xts_pipeline.orchestration.faults import working_vault
 from xts_pipeline.orchestration.nodes import SourceNodes
+from xts_pipeline.orchestration.records import Records
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import Verdicts, batches_of, batches_of_partitions, finish_older
+from xts_pipeline.orchestration.telling import Progress, record
 from xts_pipeline.vault import Vault
 
 LOADED = "loaded"
@@ -34,10 +37,21 @@ def _asset_and_verdicts() -> dict[str, dg.Out]:
     return {"asset": dg.Out(dg.Nothing), "verdicts": _verdicts_out()}
 
 
+def _op(**declared: Any) -> Callable[[Callable[..., Any]], dg.OpDefinition]:
+    """`dg.op` of a function that knows its own signature, which Dagster asks for fifteen times while it makes an op."""
+
+    def make(work: Callable[..., Any]) -> dg.OpDefinition:
+        work.__signature__ = inspect.signature(work)  # type: ignore[attr-defined]
+        made: dg.OpDefinition = dg.op(**declared)(work)
+        return made
+
+    return make
+
+
 def switch_op(nodes: SourceNodes) -> dg.OpDefinition:
     """Ask the SWITCH of every satellite and batch, after older open batches are finished."""
 
-    @dg.op(
+    @_op(
         name=f"switch_{nodes.name}",
         pool=nodes.pool,
         description="Finishes older open batches of the source, then asks the SWITCH: is the batch in sequence?",
@@ -50,15 +64,17 @@ def switch_op(nodes: SourceNodes) -> dg.OpDefinition:
         with working_vault(context, vaults, nodes.catalog) as vault:
             batches = batches_of_partitions(vault, source, context.partition_keys)
             finished = finish_older(vault, source, batches, run)
+            progress = Progress(context, len(batches))
             for batch in batches:
                 asked = {
                     satellite.name: switch(vault.warehouse, source, satellite, batch, run).figures.verdict or NORMAL
                     for satellite in source.satellites
                 }
                 verdicts[batch.batch_id] = asked
-                metadata = {**evidence.of_switch(vault, batch, run), **_finished(context, finished)}
-                context.add_asset_metadata(metadata, asset_key=nodes.switch, partition_key=batch.partition_key)
-                context.log.info(f"{batch.partition_key}: {asked or 'no satellites to ask for'}")
+                progress.say(f"{batch.partition_key}: {asked or 'no satellites to ask for'}")
+            records, older = Records(vault, batches, run), _finished(context, finished)
+            told = {batch.partition_key: {**evidence.of_switch(records, batch), **older} for batch in batches}
+            record(context, nodes.switch, told)
         yield dg.Output(None, "asset")
         yield dg.Output(verdicts, "verdicts")
 
@@ -79,7 +95,7 @@ def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
     satellites = [sat for sat in nodes.source.satellites if sat.parent == parent and sat.xts_assisted]
     branches = {branch: _verdicts_out(is_required=False) for sat in satellites for branch in branches_of(sat).values()}
 
-    @dg.op(
+    @_op(
         name=f"xts_{nodes.name}_{parent.table}",
         pool=nodes.pool,
         description=f"Logs every staged hashdiff in {parent.xts_table}, whatever the SWITCH said. A satellite's load "
@@ -90,14 +106,13 @@ def xts_op(nodes: SourceNodes, parent: Parent) -> dg.OpDefinition:
         context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
     ) -> Iterator[dg.Output[Any]]:
         with working_vault(context, vaults, nodes.catalog) as vault:
-            for batch in batches_of(vault, verdicts):
+            batches = batches_of(vault, verdicts)
+            for batch in batches:
                 for satellite in satellites:
                     insert_xts(vault.warehouse, nodes.source, satellite, batch, context.run.run_id)
-                context.add_asset_metadata(
-                    evidence.of_xts(vault, batch, parent.xts_table, context.run.run_id),
-                    asset_key=nodes.of_table(parent.xts_table),
-                    partition_key=batch.partition_key,
-                )
+            records = Records(vault, batches, context.run.run_id)
+            told = {batch.partition_key: evidence.of_xts(records, batch, parent.xts_table) for batch in batches}
+            record(context, nodes.of_table(parent.xts_table), told)
         yield dg.Output(None, "asset")
         for satellite in satellites:
             late = any(asked[satellite.name] == ASSISTED for asked in verdicts.values())
@@ -120,7 +135,7 @@ def load_op(nodes: SourceNodes, kind: str) -> dg.OpDefinition:
     """Load a satellite of the source on one of the two branches; each node of it is named after its satellite."""
     what = "puts late rows in their place" if kind == ASSISTED else "appends what changed"
 
-    @dg.op(
+    @_op(
         name=f"{kind}_{nodes.name}",
         pool=nodes.pool,
         description=f"The {kind} load of a satellite: {what}. Asks the SWITCH again in its own transaction.",
@@ -129,10 +144,12 @@ def load_op(nodes: SourceNodes, kind: str) -> dg.OpDefinition:
     def load(context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]) -> dict[str, Any]:
         satellite = _satellite_of_node(context, nodes, kind)
         with working_vault(context, vaults, nodes.catalog) as vault:
-            for batch in batches_of(vault, verdicts):
+            batches = batches_of(vault, verdicts)
+            progress = Progress(context, len(batches))
+            for batch in batches:
                 asked = verdicts[batch.batch_id][satellite.name]
                 result = load_satellite(vault.warehouse, nodes.source, satellite, batch, asked, context.run.run_id)
-                context.log.info(
+                progress.say(
                     f"{batch.partition_key}: {result.figures.verdict} load, {result.figures.rows_inserted} inserted, "
                     f"{result.figures.rows_copied} copied{' (done before)' if result.already_done else ''}"
                 )
@@ -146,7 +163,7 @@ def load_op(nodes: SourceNodes, kind: str) -> dg.OpDefinition:
 def loaded_op(nodes: SourceNodes) -> dg.OpDefinition:
     """Say what was loaded into a satellite of the source, whichever branch it took."""
 
-    @dg.op(
+    @_op(
         name=f"{LOADED}_{nodes.name}",
         pool=nodes.pool,
         description="Joins the two branches of a satellite: runs after the one that was taken.",
@@ -155,10 +172,13 @@ def loaded_op(nodes: SourceNodes) -> dg.OpDefinition:
     def loaded(context: dg.AssetExecutionContext, vaults: VaultResource, either: list[Any]) -> None:
         satellite = _satellite_of_node(context, nodes, LOADED)
         with working_vault(context, vaults, nodes.catalog) as vault:
-            schema = evidence.column_schema(vault, satellite.table) | evidence.column_lineage(nodes, satellite.table)
-            for batch in batches_of(vault, either[0]):
-                metadata = {**evidence.of_satellite(vault, batch, satellite, context.run.run_id), **schema}
-                context.add_asset_metadata(metadata, nodes.of_satellite(satellite), batch.partition_key)
+            records = Records(vault, batches_of(vault, either[0]), context.run.run_id)
+            schema = evidence.column_schema(records, satellite.table) | evidence.column_lineage(nodes, satellite.table)
+            told = {
+                batch.partition_key: {**evidence.of_satellite(records, batch, satellite), **schema}
+                for batch in records.batches
+            }
+            record(context, nodes.of_satellite(satellite), told)
 
     return loaded
 
@@ -195,7 +215,7 @@ def _merge_op(
 ) -> dg.OpDefinition:
     """An op that merges each batch of the run into one table, after the satellites."""
 
-    @dg.op(
+    @_op(
         name=f"merge_{nodes.name}_{table}",
         pool=nodes.pool,
         description=description,
@@ -218,7 +238,7 @@ def close_op(nodes: SourceNodes) -> dg.OpDefinition:
     """
     merged = nodes.merged
 
-    @dg.op(
+    @_op(
         name=f"close_{nodes.name}",
         pool=nodes.pool,
         description="Closes the batches of the run: from here on, what is known up to their load timestamp is final.",
@@ -229,17 +249,18 @@ def close_op(nodes: SourceNodes) -> dg.OpDefinition:
         context: dg.AssetExecutionContext, vaults: VaultResource, verdicts: dict[str, Any]
     ) -> Iterator[dg.Output[Any]]:
         with working_vault(context, vaults, nodes.catalog) as vault:
-            batches = batches_of(vault, verdicts)
-            schemas = {
-                table: evidence.column_schema(vault, table) | evidence.column_lineage(nodes, table) for table in merged
-            }
-            for batch in batches:
+            records = Records(vault, batches_of(vault, verdicts), context.run.run_id)
+            for batch in records.batches:
                 close_batch(vault.warehouse, batch, utc_now())
-                for table, kind in merged.items():
-                    metadata = {**evidence.of_merge(vault, batch, kind, table, context.run.run_id), **schemas[table]}
-                    context.add_asset_metadata(metadata, nodes.of_table(table), batch.partition_key)
+            for table, kind in merged.items():
+                schema = evidence.column_schema(records, table) | evidence.column_lineage(nodes, table)
+                told = {
+                    batch.partition_key: {**evidence.of_merge(records, batch, kind, table), **schema}
+                    for batch in records.batches
+                }
+                record(context, nodes.of_table(table), told)
             for table in nodes.shared_tables:
-                metadata = evidence.of_table(vault, nodes.source, batches, table)
+                metadata = evidence.of_table(records, nodes.source, table)
                 context.log_event(dg.AssetMaterialization(nodes.table_node(table), metadata=metadata))
         for table in merged:
             yield dg.Output(None, table)

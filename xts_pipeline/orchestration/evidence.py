@@ -9,12 +9,13 @@ from typing import Any
 import dagster as dg
 
 from xts_pipeline.cycle import ASSISTED, NORMAL, loading_statement
-from xts_pipeline.ledger import Batch, Figures, Step, read_steps
+from xts_pipeline.ledger import Batch, Figures, Step
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.orchestration.correction import corrected_timeline
 from xts_pipeline.orchestration.nodes import SourceNodes
 from xts_pipeline.orchestration.query_evidence import of_queries
-from xts_pipeline.staging.tables import HASH, known_columns
+from xts_pipeline.orchestration.records import Records
+from xts_pipeline.staging.tables import HASH
 from xts_pipeline.vault import Vault
 
 Metadata = dict[str, Any]
@@ -30,12 +31,12 @@ def of_batch(batch: Batch) -> Metadata:
     }
 
 
-def of_switch(vault: Vault, batch: Batch, run: str) -> Metadata:
+def of_switch(records: Records, batch: Batch) -> Metadata:
     """The SWITCH's verdict on a batch, with its figures for each satellite."""
-    steps = _steps(vault, batch, "switch")
+    steps = _steps(records, batch, "switch")
     verdict = ASSISTED if any(step.figures.verdict == ASSISTED for step in steps) else NORMAL
     columns = ("keys_read", "rows_read", "late_keys", "late_rows", "corrected_rows")
-    records = [
+    rows = [
         dg.TableRecord(
             {
                 "satellite": step.subject,
@@ -45,7 +46,7 @@ def of_switch(vault: Vault, batch: Batch, run: str) -> Metadata:
         )
         for step in steps
     ]
-    figures = {"xts/figures": dg.MetadataValue.table(records, schema=_schema_of(columns))} if records else {}
+    figures = {"xts/figures": dg.MetadataValue.table(rows, schema=_schema_of(columns))} if rows else {}
     return {
         **of_batch(batch),
         "xts/verdict": verdict,
@@ -53,31 +54,31 @@ def of_switch(vault: Vault, batch: Batch, run: str) -> Metadata:
         **_cost(steps),
         "xts/corrected_rows": sum(step.figures.corrected_rows for step in steps),
         **figures,
-        **_done_before(steps, run),
-        **of_queries(vault, batch, [step.step for step in steps]),
+        **_done_before(steps, records.run),
+        **of_queries(records, batch, [step.step for step in steps]),
     }
 
 
-def of_xts(vault: Vault, batch: Batch, table: str, run: str) -> Metadata:
+def of_xts(records: Records, batch: Batch, table: str) -> Metadata:
     """What a batch logged in an XTS."""
-    steps = [step for step in _steps(vault, batch, "xts") if step.target_table == table]
+    steps = [step for step in _steps(records, batch, "xts") if step.target_table == table]
     return {
         **of_batch(batch),
         "xts/inserted": sum(step.figures.rows_inserted for step in steps),
         "xts/violations": sum(step.figures.late_rows for step in steps),
         **_cost(steps),
-        **_done_before(steps, run),
-        **of_queries(vault, batch, [step.step for step in steps]),
-        **row_count(vault, batch, table),
+        **_done_before(steps, records.run),
+        **of_queries(records, batch, [step.step for step in steps]),
+        **row_count(records, batch, table),
     }
 
 
-def of_satellite(vault: Vault, batch: Batch, satellite: Satellite, run: str) -> Metadata:
+def of_satellite(records: Records, batch: Batch, satellite: Satellite) -> Metadata:
     """What a batch did to a satellite, and by which branch.
 
     A load that found its batch out of sequence after the SWITCH had said normal says so.
     """
-    steps = {step.kind: step for step in _steps(vault, batch) if step.subject == satellite.name}
+    steps = {step.kind: step for step in _steps(records, batch) if step.subject == satellite.name}
     loaded = steps["satellite"].figures
     logged = steps["xts"].figures if "xts" in steps else loaded
     asked = steps["switch"].figures.verdict
@@ -92,11 +93,11 @@ def of_satellite(vault: Vault, batch: Batch, satellite: Satellite, run: str) -> 
         "xts/late_keys": logged.late_keys,
         **_cost([steps["satellite"]]),
         **overruled,
-        **_done_before([steps["satellite"]], run),
-        **of_queries(vault, batch, [steps["satellite"].step]),
-        **row_count(vault, batch, satellite.table),
-        **_statement(vault, batch, satellite, loaded),
-        **_timeline(vault, batch, satellite, loaded.verdict),
+        **_done_before([steps["satellite"]], records.run),
+        **of_queries(records, batch, [steps["satellite"].step]),
+        **row_count(records, batch, satellite.table),
+        **_statement(records.vault, batch, satellite, loaded),
+        **_timeline(records.vault, batch, satellite, loaded.verdict),
     }
 
 
@@ -129,44 +130,39 @@ def _timeline(vault: Vault, batch: Batch, satellite: Satellite, branch: str | No
     return {"xts/timeline": dg.MetadataValue.md(told)} if told else {}
 
 
-def of_merge(vault: Vault, batch: Batch, kind: str, table: str, run: str) -> Metadata:
+def of_merge(records: Records, batch: Batch, kind: str, table: str) -> Metadata:
     """What a batch brought to a hub or a link that was not there before."""
-    steps = [step for step in _steps(vault, batch, kind) if step.target_table == table]
+    steps = [step for step in _steps(records, batch, kind) if step.target_table == table]
     return {
         **of_batch(batch),
         "xts/inserted": sum(step.figures.rows_inserted for step in steps),
         **_cost(steps),
-        **_done_before(steps, run),
-        **of_queries(vault, batch, [step.step for step in steps]),
-        **row_count(vault, batch, table),
+        **_done_before(steps, records.run),
+        **of_queries(records, batch, [step.step for step in steps]),
+        **row_count(records, batch, table),
     }
 
 
-def of_table(vault: Vault, source: SourceModel, batches: Iterable[Batch], table: str) -> Metadata:
+def of_table(records: Records, source: SourceModel, table: str) -> Metadata:
     """What the table's own node says when a run of a source is done with it."""
-    newest = list(batches)[-1]
+    newest = records.batches[-1]
     return {
         "xts/source": source.name,
         "xts/load_timestamp": of_batch(newest)["xts/load_timestamp"],
-        **row_count(vault, newest, table),
-        **column_schema(vault, table),
+        **row_count(records, newest, table),
+        **column_schema(records, table),
     }
 
 
-def row_count(vault: Vault, batch: Batch, table: str) -> Metadata:
+def row_count(records: Records, batch: Batch, table: str) -> Metadata:
     """How many rows the table held when the batch was in it; nothing while the table is not made."""
-    warehouse = vault.warehouse
-    with warehouse.transaction() as transaction:
-        if batch.is_empty and not _is_made(vault, table):
-            return {}
-        counted = transaction.rows(warehouse.renderer.render("monitor/row_count", table=table), batch.values())
-    return {"dagster/row_count": int(counted[0]["row_count"])}
+    rows = records.row_count(batch, table)
+    return {} if rows is None else {"dagster/row_count": rows}
 
 
-def column_schema(vault: Vault, table: str) -> Metadata:
+def column_schema(records: Records, table: str) -> Metadata:
     """The business columns of a table, or the hash keys of a link, with the types of the source's declaration."""
-    with vault.warehouse.transaction() as transaction:
-        columns = known_columns(transaction, vault.warehouse).get(table, {})
+    columns = records.known_columns.get(table, {})
     if not columns:
         return {}
     described = [
@@ -202,20 +198,14 @@ def _constraints(table: str) -> dg.TableColumnConstraints:
     return dg.TableColumnConstraints(nullable=table.startswith("sat_"))
 
 
-def _is_made(vault: Vault, table: str) -> bool:
-    """An XTS has no business columns to be remembered; it is made with its parent."""
-    with vault.warehouse.transaction() as transaction:
-        return table.removeprefix("sat_xt_") in known_columns(transaction, vault.warehouse)
-
-
 def _done_before(steps: Iterable[Step], run: str) -> Metadata:
     """Whether the figures are those of an earlier load: of a replay, a retry, or a batch that another run finished."""
     others = dict.fromkeys(step.recorded_by or "a load outside of Dagster" for step in steps if step.recorded_by != run)
     return {"xts/done_before_by": ", ".join(others)} if others else {}
 
 
-def _steps(vault: Vault, batch: Batch, kind: str | None = None) -> list[Step]:
-    return [step for step in read_steps(vault.warehouse, batch) if kind in {None, step.kind}]
+def _steps(records: Records, batch: Batch, kind: str | None = None) -> list[Step]:
+    return [step for step in records.steps[batch.batch_id] if kind in {None, step.kind}]
 
 
 def _schema_of(figures: Iterable[str]) -> dg.TableSchema:

@@ -12,9 +12,9 @@ from typing import Any
 import dagster as dg
 
 from xts_pipeline.cycle import finish_batch
-from xts_pipeline.ledger import Batch
 from xts_pipeline.orchestration import evidence
 from xts_pipeline.orchestration.nodes import SourceNodes
+from xts_pipeline.orchestration.records import Records
 from xts_pipeline.orchestration.run_batches import batches_of_partitions, finish_older
 from xts_pipeline.vault import Vault
 
@@ -33,25 +33,26 @@ def load_without_the_rest(
         yield dg.AssetMaterialization(nodes.staged, metadata=staged[partition], partition=partition)
         for _ in finish_batch(vault.warehouse, nodes.source, batch, run):
             pass
-        for asset, metadata in _loaded(vault, nodes, batch, run).items():
+        for asset, metadata in _loaded(Records(vault, [batch], run), nodes).items():
             yield dg.AssetMaterialization(asset, metadata=metadata, partition=partition)
     for table in nodes.shared_tables if batches else ():
-        metadata = evidence.of_table(vault, nodes.source, batches, table)
+        metadata = evidence.of_table(Records(vault, batches[-1:], run), nodes.source, table)
         yield dg.AssetMaterialization(nodes.table_node(table), metadata=metadata)
 
 
-def _loaded(vault: Vault, nodes: SourceNodes, batch: Batch, run: str) -> dict[dg.AssetKey, dict[str, Any]]:
-    """What is told of each asset of the load cycle, in the order of the cycle."""
+def _loaded(records: Records, nodes: SourceNodes) -> dict[dg.AssetKey, dict[str, Any]]:
+    """What is told of a batch on each asset of the load cycle, in the order of the cycle."""
+    (batch,) = records.batches
     xts = [parent.xts_table for parent in nodes.xts_parents]
     return {
-        nodes.switch: evidence.of_switch(vault, batch, run),
-        **{nodes.of_table(table): evidence.of_xts(vault, batch, table, run) for table in xts},
+        nodes.switch: evidence.of_switch(records, batch),
+        **{nodes.of_table(table): evidence.of_xts(records, batch, table) for table in xts},
         **{
-            nodes.of_satellite(satellite): evidence.of_satellite(vault, batch, satellite, run)
+            nodes.of_satellite(satellite): evidence.of_satellite(records, batch, satellite)
             for satellite in nodes.source.satellites
         },
         **{
-            nodes.of_table(table): evidence.of_merge(vault, batch, kind, table, run)
+            nodes.of_table(table): evidence.of_merge(records, batch, kind, table)
             for table, kind in nodes.merged.items()
         },
     }

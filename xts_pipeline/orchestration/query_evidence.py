@@ -7,8 +7,8 @@ from typing import Any
 
 import dagster as dg
 
-from xts_pipeline.ledger import Batch, queries_of
-from xts_pipeline.vault import Vault
+from xts_pipeline.ledger import Batch
+from xts_pipeline.orchestration.records import Records
 
 _SCHEMA = dg.TableSchema(
     [
@@ -20,12 +20,12 @@ _SCHEMA = dg.TableSchema(
 )
 
 
-def of_queries(vault: Vault, batch: Batch, steps: Iterable[str]) -> dict[str, Any]:
+def of_queries(records: Records, batch: Batch, steps: Iterable[str]) -> dict[str, Any]:
     """The query ids of some steps of a batch, with the rows each returned or changed; nothing where there are none."""
-    recorded = queries_of(vault.warehouse, batch.batch_id)
-    records = [
+    recorded = records.queries.get(batch.batch_id, {})
+    rows = [
         dg.TableRecord({"step": step, "statement": query.statement, "query_id": query.query_id, "rows": query.rows})
         for step in steps
         for query in recorded.get(step, ())
     ]
-    return {"xts/queries": dg.MetadataValue.table(records, schema=_SCHEMA)} if records else {}
+    return {"xts/queries": dg.MetadataValue.table(rows, schema=_SCHEMA)} if rows else {}

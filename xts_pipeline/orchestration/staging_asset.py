@@ -16,8 +16,10 @@ from xts_pipeline.orchestration.faults import is_transient, working_vault
 from xts_pipeline.orchestration.nodes import KINDS, SourceNodes
 from xts_pipeline.orchestration.partial_range import load_without_the_rest
 from xts_pipeline.orchestration.query_evidence import of_queries
+from xts_pipeline.orchestration.records import Records
 from xts_pipeline.orchestration.resource import VaultResource
 from xts_pipeline.orchestration.run_batches import root_run
+from xts_pipeline.orchestration.telling import Progress, record
 from xts_pipeline.staging.stamp import STAGING, Stamped
 from xts_pipeline.vault import Vault
 
@@ -43,21 +45,23 @@ def staging_asset(
         made: dict[str, Stamped] = {}
         faults: dict[str, Exception] = {}
         partitions = sorted(context.partition_keys)
+        progress = Progress(context, len(partitions))
         with working_vault(context, vaults, nodes.catalog) as vault:
             for partition in partitions:
                 try:
-                    made[partition] = _stage(context, vault, nodes, operated, partition)
+                    made[partition] = stamped = _stage(context, vault, nodes, operated, partition)
                 except Exception as fault:
                     if len(partitions) == 1 or is_transient(fault):
                         raise
                     faults[partition] = fault
                     context.log.error(f"{partition}: not staged, the others go on: {fault}")
                 else:
-                    context.add_asset_metadata(_metadata(vault, nodes.source, made[partition]), partition_key=partition)
+                    progress.say(_sentence(partition, stamped))
+            told = _told(vault, nodes.source, made, context.run.run_id)
             if faults:
-                told = {key: _metadata(vault, nodes.source, each) for key, each in made.items()}
                 yield from load_without_the_rest(vault, nodes, told, context.run.run_id)
                 raise _some_were_bad(nodes.name, faults, len(made))
+            record(context, nodes.staged, told)
         yield dg.Output(None)
 
     return staged
@@ -82,7 +86,6 @@ def _stage(
         stamped = vault.stage(name, None, partition, root_run=run)
         if number:
             deliveries.mark_staged(warehouse, name, partition, number, stamped.batch.batch_id)
-    context.log.info(_sentence(partition, stamped))
     return stamped
 
 
@@ -99,7 +102,14 @@ def _some_were_bad(source: str, faults: Mapping[str, Exception], good: int, show
     return error
 
 
-def _metadata(vault: Vault, source: SourceModel, stamped: Stamped) -> dict[str, Any]:
+def _told(vault: Vault, source: SourceModel, made: Mapping[str, Stamped], run: str) -> dict[str, dict[str, Any]]:
+    """By partition, what is told of its staging."""
+    batches = sorted((stamped.batch for stamped in made.values()), key=lambda batch: batch.load_timestamp)
+    records = Records(vault, batches, run)
+    return {partition: _metadata(records, source, stamped) for partition, stamped in made.items()}
+
+
+def _metadata(records: Records, source: SourceModel, stamped: Stamped) -> dict[str, Any]:
     return {
         **of_batch(stamped.batch),
         "xts/rows_rejected": stamped.batch.rows_rejected,
@@ -107,7 +117,7 @@ def _metadata(vault: Vault, source: SourceModel, stamped: Stamped) -> dict[str, 
         "xts/undeclared_columns": list(stamped.undeclared_columns),
         "xts/delivery": _delivery(source, stamped.batch.partition_key),
         "dagster/row_count": stamped.batch.rows_staged,
-        **of_queries(vault, stamped.batch, [STAGING]),
+        **of_queries(records, stamped.batch, [STAGING]),
     }
 
 
