@@ -263,10 +263,10 @@ def _between(warehouse: Warehouse, template: str, batches: Sequence[Batch]) -> l
 def write_batch(transaction: Transaction, warehouse: Warehouse, batch: Batch, steps: Iterable[Step]) -> None:
     """Write a batch and its list of steps, which is fixed with its stamp."""
     transaction.run(warehouse.renderer.render("control/insert_batch"), batch.values())
-    insert_step = warehouse.renderer.render("control/insert_step")
-    for step in steps:
-        row = vars(step) | vars(step.figures) | {"batch_id": batch.batch_id}
-        transaction.run(insert_step, row)
+    rows = [vars(step) | vars(step.figures) for step in steps]
+    values = {f"{name}_{number}": value for number, row in enumerate(rows, start=1) for name, value in row.items()}
+    insert_steps = warehouse.renderer.render("control/insert_steps", steps=len(rows))
+    transaction.run(insert_steps, {**values, "batch_id": batch.batch_id})
 
 
 def record_queries(

@@ -28,6 +28,7 @@ CONTROL_APART = (
     "control/insert_step_query",
     "control/step_queries_between",
 )
+CONTROL_CONTEXT = {"control/insert_steps": {"steps": 2}}
 CONTROL_OF_ROWS = ("control/mark_step", "control/mark_steps", "control/mark_target", "control/insert_target")
 CONTROL_OF_LOCKS = ("control/begin_lock", "control/take_lock")  # where a lock is a table
 CONTROL_NOT_OF = {"duckdb": (*CONTROL_APART, *CONTROL_OF_LOCKS), "snowflake": (*CONTROL_OF_ROWS, *CONTROL_OF_LOCKS)}
@@ -63,7 +64,7 @@ def statements_of(
     entries += [*_staged(source, chosen), *_from_table(source, types)]
     entries += [*_load(source, keyed, chosen), *_reads(source, keyed, chosen)]
     entries += [
-        Entry(name, "control", {})
+        Entry(name, "control", CONTROL_CONTEXT.get(name, {}))
         for name in template_names()
         if name.startswith("control/") and name not in CONTROL_NOT_OF[dialect]
     ]

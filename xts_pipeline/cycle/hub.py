@@ -11,7 +11,7 @@ from xts_pipeline.warehouse import Transaction, Warehouse
 def merge_hub(warehouse: Warehouse, source: SourceModel, hub: Hub, batch: Batch, run: str | None = None) -> StepResult:
     """Merge a batch's business keys into one hub (of one role, where a source names the hub twice)."""
 
-    def work(transaction: Transaction, step: Step) -> Figures:
+    def work(transaction: Transaction, _step: Step, _asked: Figures | None) -> Figures:
         render = warehouse.renderer.render
         counts = render("load/key_counts", table=hub.table)
         (before,) = transaction.rows(counts, batch.values())

@@ -13,7 +13,7 @@ def merge_link(
 ) -> StepResult:
     """Merge a batch's combinations of business keys into one link."""
 
-    def work(transaction: Transaction, step: Step) -> Figures:
+    def work(transaction: Transaction, _step: Step, _asked: Figures | None) -> Figures:
         render = warehouse.renderer.render
         transaction.run(render("load/link", source=source, link=link), batch.values())
         (counts,) = transaction.rows(render("load/key_counts", table=link.table), batch.values())

@@ -39,8 +39,8 @@ def load_satellite(
     assisted load, and the result's verdict says so. The assisted load is right for any batch.
     """
 
-    def work(transaction: Transaction, step: Step) -> Figures:
-        judged = judge_again(transaction, warehouse, source, satellite, batch, step, verdict)
+    def work(transaction: Transaction, step: Step, asked: Figures | None) -> Figures:
+        judged = judge_again(transaction, warehouse, source, satellite, batch, step, asked, verdict)
         assisted = step.xts_assisted and ASSISTED in {verdict, judged.verdict}
         found = replace(judged, verdict=ASSISTED if assisted else NORMAL)
         values = {**batch.values(), "record_target": satellite.record_target}

@@ -12,7 +12,7 @@ from xts_pipeline.ledger import Batch, Figures, Step, record_queries, step_name,
 from xts_pipeline.locks import lock_step, lock_table
 from xts_pipeline.warehouse import Transaction, Warehouse, in_transaction, working_on
 
-Work: TypeAlias = Callable[[Transaction, Step], Figures]
+Work: TypeAlias = Callable[[Transaction, Step, Figures | None], Figures]  # the last: what the SWITCH found
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ def run_step(
 ) -> StepResult:
     """Do a step of a batch once, in one transaction, and record what it found and wrote.
 
+    `work` is told what the SWITCH of the step's satellite found, where that is recorded.
     The lock of the step and that of its target table are taken first, so that two writers come one after the other; the
     second finds the step recorded and does nothing. The record is the last statement before the commit: where a table
     is locked as a whole, the steps of all sources meet in the ledger. BatchStateError for an abandoned batch, a step
@@ -38,19 +39,20 @@ def run_step(
     """
     render = warehouse.renderer.render
     kind, _, subject = name.partition(":")
-    values: dict[str, object] = {**batch.values(), "step": name, "xts_step": step_name("xts", subject)}
+    others = {"switch_step": step_name("switch", subject), "xts_step": step_name("xts", subject)}
+    values: dict[str, object] = {**batch.values(), "step": name, **others}
 
     def once(transaction: Transaction) -> StepResult:
         begun = time.perf_counter()
         values["now"] = utc_now()
         lock_step(transaction, warehouse, batch.source, values)
-        step = _checked_step(transaction, warehouse, batch, shape, values)
+        step, asked = _checked_step(transaction, warehouse, batch, shape, values)
         if step.is_done:
             return StepResult(batch, step, step.figures, already_done=True)
         if kind != "switch":  # which reads alone
             lock_table(transaction, warehouse, step.target_table, values)
         figures = replace(
-            work(transaction, step),
+            work(transaction, step, asked),
             rows_scanned=transaction.rows_scanned,
             milliseconds=round(1000 * (time.perf_counter() - begun)),
         )
@@ -64,8 +66,8 @@ def run_step(
 
 def _checked_step(
     transaction: Transaction, warehouse: Warehouse, batch: Batch, shape: str, values: Mapping[str, object]
-) -> Step:
-    """The step as the ledger has it, if it is done or may be done now."""
+) -> tuple[Step, Figures | None]:
+    """The step as the ledger has it, if it is done or may be done now, and what the SWITCH of its satellite found."""
     told = f"batch {batch.batch_id} (partition {batch.partition_key!r})"
     found = transaction.rows(warehouse.renderer.render("control/step_state"), values)
     if not found:
@@ -75,9 +77,11 @@ def _checked_step(
         )
     (state,) = found
     status, logged, waiting = (state.pop(name) for name in ("batch_status", "facts_logged", "waiting_batch"))
+    found_by_switch = {name.removeprefix("asked_"): state.pop(name) for name in list(state) if name.startswith("asked")}
+    asked = Figures(**found_by_switch) if found_by_switch.pop("at") else None
     step = step_of(state)
     if step.is_done:
-        return step
+        return step, asked
     if status == "abandoned":
         raise BatchStateError(f"{told} was abandoned: load the partition again")
     if step.shape != shape:
@@ -92,4 +96,4 @@ def _checked_step(
         raise IntegrityError(
             f"{told}: {step.step} comes after that of the older open batch {waiting} of the source, which is not done"
         )
-    return step
+    return step, asked

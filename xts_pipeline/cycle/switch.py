@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xts_pipeline.cycle.step import StepResult, run_step
-from xts_pipeline.ledger import Batch, Figures, Step, step_name, steps_of
+from xts_pipeline.ledger import Batch, Figures, Step, step_name
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.templates import Statement
 from xts_pipeline.warehouse import Transaction, Warehouse
@@ -44,14 +44,6 @@ def _figures(transaction: Transaction, statement: Statement, values: Mapping[str
     return {name: int(value) for name, value in row.items()}
 
 
-def recorded(transaction: Transaction, warehouse: Warehouse, batch: Batch, satellite: Satellite) -> Figures | None:
-    """What the SWITCH of a satellite found, as the ledger has it; None while it is not recorded."""
-    name = step_name("switch", satellite.name)
-    return next(
-        (step.figures for step in steps_of(transaction, warehouse, batch) if step.step == name and step.is_done), None
-    )
-
-
 def judge_again(
     transaction: Transaction,
     warehouse: Warehouse,
@@ -59,16 +51,19 @@ def judge_again(
     satellite: Satellite,
     batch: Batch,
     step: Step,
+    asked: Figures | None,
     verdict: str,
 ) -> Figures:
     """What the SWITCH says in the transaction of a load, for which all older facts are in the XTS.
 
-    What it found before holds still where the load is assisted anyway, or no fact stands where one could be in its way.
+    What it found before (`asked`) holds still where the load is assisted anyway, or no fact stands where one could be
+    in its way.
     """
-    asked = recorded(transaction, warehouse, batch, satellite) if step.xts_assisted else None
-    if asked is not None and ASSISTED in {verdict, asked.verdict}:
+    if not step.xts_assisted or asked is None:
+        return judge(transaction, warehouse, source, satellite, batch, step)
+    if ASSISTED in {verdict, asked.verdict}:
         return asked
-    if asked is not None and not _later_facts(transaction, warehouse, source, satellite, batch):
+    if not _later_facts(transaction, warehouse, source, satellite, batch):
         return asked
     return judge(transaction, warehouse, source, satellite, batch, step)
 
@@ -91,7 +86,7 @@ def switch(
 ) -> StepResult:
     """Ask the SWITCH for one satellite and record the verdict; one that is recorded is given back as it is."""
 
-    def work(transaction: Transaction, step: Step) -> Figures:
+    def work(transaction: Transaction, step: Step, _: Figures | None) -> Figures:
         return judge(transaction, warehouse, source, satellite, batch, step)
 
     return run_step(warehouse, batch, step_name("switch", satellite.name), satellite.shape, work, run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xts_pipeline.cycle.step import StepResult, run_step
-from xts_pipeline.cycle.switch import one_row_a_key, recorded
+from xts_pipeline.cycle.switch import one_row_a_key
 from xts_pipeline.ledger import Batch, Figures, Step, step_name
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.warehouse import Transaction, Warehouse
@@ -14,10 +14,9 @@ def insert_xts(
 ) -> StepResult:
     """Log a batch's facts for one satellite; `late_rows` of the result counts its sequence violations."""
 
-    def work(transaction: Transaction, step: Step) -> Figures:
+    def work(transaction: Transaction, step: Step, asked: Figures | None) -> Figures:
         render = warehouse.renderer.render
         values = {**batch.values(), "record_target": satellite.record_target}
-        asked = recorded(transaction, warehouse, batch, satellite)
         unique = asked is not None and one_row_a_key(batch, asked.keys_read)
         transaction.run(render("load/xts", source=source, satellite=satellite, one_row_a_key=unique), values)
         (counts,) = transaction.rows(render("load/xts_counts", satellite=satellite, one_row_a_key=unique), values)

@@ -20,8 +20,9 @@ from xts_pipeline.warehouse.frames import to_frame
 from xts_pipeline.warehouse.work import QueryRun
 
 _SIZE = re.compile(r"[0-9]+(\.[0-9]+)? ?[KMGT]i?B")
-_SETTINGS = "set TimeZone = 'UTC'"
+_SETTINGS = "set global TimeZone = 'UTC'"  # of every cursor: a setting for each would cost as much as a commit
 _PROFILING = "pragma enable_profiling = 'no_output'"
+_COUNTED = "load/"  # the statements whose scanned rows are told
 _HELD = ("Could not set lock", "being used by another process")  # what DuckDB says, the latter on Windows
 
 
@@ -60,6 +61,7 @@ class DuckDBTransaction:
         self._cursor = cursor
         self._places = places
         self._rows_scanned = 0
+        self._is_profiled = False
 
     @property
     def rows_scanned(self) -> int:
@@ -89,11 +91,14 @@ class DuckDBTransaction:
 
     def _count_scanned(self, statement: Statement) -> None:
         """Take the count from the profile, which takes half a millisecond to read: of load statements alone."""
-        if statement.name.startswith("load/"):
+        if statement.name.startswith(_COUNTED):
             profile = json.loads(self._cursor.get_profiling_information(format="json"))
             self._rows_scanned += int(profile.get("query", {}).get("total_rows_scanned", 0))
 
     def _execute(self, statement: Statement, values: Mapping[str, object]) -> None:
+        if statement.name.startswith(_COUNTED) and not self._is_profiled:
+            self._cursor.execute(_PROFILING)
+            self._is_profiled = True
         self._cursor.execute(statement.sql, {name: values[name] for name in statement.binds})
 
 
@@ -104,6 +109,7 @@ class DuckDBWarehouse:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, places: Places | None = None) -> None:
         self._connection = connection
+        connection.execute(_SETTINGS)
         (database,) = connection.execute("select current_database()").fetchone() or ("memory",)
         places = places or Places()
         if "'" in database or database in {places.staged, places.control}:
@@ -141,7 +147,6 @@ class DuckDBWarehouse:
     def transaction(self) -> Iterator[DuckDBTransaction]:
         """Begin a transaction; commit at the end of the block, roll back on any exception."""
         with self._cursor() as cursor:
-            cursor.execute(_PROFILING)
             cursor.execute("begin transaction")
             try:
                 yield DuckDBTransaction(cursor, self._places)
@@ -199,7 +204,6 @@ class DuckDBWarehouse:
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         cursor = self._connection.cursor()
         try:
-            cursor.execute(_SETTINGS)
             yield cursor
         finally:
             cursor.close()

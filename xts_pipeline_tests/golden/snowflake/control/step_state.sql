@@ -1,5 +1,6 @@
--- One step of a batch as it stands: whether it is recorded, whether its batch was abandoned, whether the facts it needs
--- are in the XTS, and which older open batch of the source has the same step still to do. Reads only.
+-- One step of a batch as it stands: whether it is recorded, whether its batch was abandoned, what the SWITCH of its
+-- satellite found, whether the facts it needs are in the XTS, and which older open batch of the source has the same step
+-- still to do. Reads only.
 select
     step.step,
     step.step_order,
@@ -21,6 +22,13 @@ select
     step.recorded_at,
     step.recorded_by,
     batch.status as batch_status,
+    asked.recorded_at as asked_at,
+    asked.verdict as asked_verdict,
+    asked.rows_read as asked_rows_read,
+    asked.keys_read as asked_keys_read,
+    asked.late_rows as asked_late_rows,
+    asked.late_keys as asked_late_keys,
+    asked.corrected_rows as asked_corrected_rows,
     (
         select count(*)
         from "CONTROL"."LOAD_STEP" as logged
@@ -44,6 +52,9 @@ select
 from "CONTROL"."LOAD_STEP" as step
 inner join "CONTROL"."LOAD_BATCH" as batch
     on step.batch_id = batch.batch_id
+left join "CONTROL"."LOAD_STEP" as asked
+    on asked.batch_id = %(batch_id)s
+    and asked.step = %(switch_step)s
 where
     step.batch_id = %(batch_id)s
     and step.step = %(step)s
