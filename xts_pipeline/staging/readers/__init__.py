@@ -10,7 +10,14 @@ import pyarrow as pa
 
 from xts_pipeline.errors import DeliveryError
 from xts_pipeline.staging.readers.csv_file import open_csv_file
-from xts_pipeline.staging.readers.delivery import Chunk, Delivery, MalformedRow, TableDelivery, Wanted
+from xts_pipeline.staging.readers.delivery import (
+    CHUNK_ROWS,
+    Chunk,
+    Delivery,
+    MalformedRow,
+    TableDelivery,
+    Wanted,
+)
 from xts_pipeline.staging.readers.frame import open_frame, open_table
 from xts_pipeline.staging.readers.json_lines import open_json_lines
 from xts_pipeline.staging.readers.parquet_file import open_parquet_file
@@ -34,7 +41,7 @@ def open_delivery(
     format: str | None = None,
     delimiter: str = ",",
     wanted: Wanted = None,
-    chunk_rows: int = 131_072,
+    chunk_rows: int = CHUNK_ROWS,
 ) -> Delivery:
     """Open a path (str or Path), a pandas DataFrame, or an Arrow table or record batch.
 

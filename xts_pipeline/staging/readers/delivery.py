@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from xts_pipeline.errors import DeliveryError
 
+CHUNK_ROWS = 122_880  # a row group of DuckDB: of larger pieces it writes part twice, again when it checkpoints
 _SHOWN_CHARACTERS = 500
 
 

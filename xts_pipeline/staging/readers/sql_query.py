@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, CursorResult
 
 from xts_pipeline.errors import DeliveryError, UnreachableError
-from xts_pipeline.staging.readers.delivery import Chunk, Delivery, checked_columns
+from xts_pipeline.staging.readers.delivery import CHUNK_ROWS, Chunk, Delivery, checked_columns
 from xts_pipeline.staging.readers.frame import chunk_of
 from xts_pipeline.staging.readers.python_values import column_of
 
@@ -39,7 +39,7 @@ class _Query:
     secrets: Mapping[str, str] = field(repr=False)
 
 
-def open_sql(url: str, query: str, parameters: Mapping[str, object], chunk_rows: int = 131_072) -> Delivery:
+def open_sql(url: str, query: str, parameters: Mapping[str, object], chunk_rows: int = CHUNK_ROWS) -> Delivery:
     """Open a query for streaming; `${NAME}` in the URL is taken from the environment, `:name` in the query is bound.
 
     The query is started once here for its column names, and once for each pass over the chunks. The Arrow type of a

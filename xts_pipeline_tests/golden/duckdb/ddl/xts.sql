@@ -2,7 +2,7 @@
 -- included. It has no ghost record.
 create table if not exists "vault"."sat_xt_lnk_customer_account" (
     dv_tenant_id varchar,
-    "dv_hashkey_lnk_customer_account" blob not null,
+    "dv_hashkey_lnk_customer_account" blob using compression uncompressed not null,
     dv_load_timestamp timestamp not null,
     dv_applied_timestamp timestamp not null,
     dv_recordsource varchar not null,
