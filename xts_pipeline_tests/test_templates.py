@@ -8,7 +8,6 @@ from pathlib import Path
 
 import jinja2
 import pytest
-import sqlglot
 from jinja2 import nodes
 from sqlglot import exp
 
@@ -17,12 +16,12 @@ from xts_pipeline.cli.statements import CONTROL_NOT_OF, CONTROL_OF_ROWS, Entry, 
 from xts_pipeline.metadata import Catalog
 from xts_pipeline.templates import DIALECTS, SQL_FOLDER, Places, Renderer, TemplateError, template_names
 from xts_pipeline_tests.crash import SOURCE as BANK
+from xts_pipeline_tests.parsing import parse
 
 MODEL = Catalog.read([{**BANK, "tie_break": "share"}]).source("bank")
 SATELLITE = MODEL.satellite("sat_holding")
 ENTRIES = {dialect: statements_of(MODEL, {}, dialect) for dialect in DIALECTS}
 STATEMENTS = template_names()
-BIND = re.compile(r"%\((\w+)\)s")
 OF_ONE_DIALECT = (
     "grants/",
     "transfer/",
@@ -59,10 +58,9 @@ def parsed(name: str, dialect: str) -> list[exp.Expr]:
     """The statements of a template, each parsed to exactly one."""
     found = []
     for sql in rendered(name, dialect):
-        statements = sqlglot.parse(re.sub(r"%\((\w+)\)s", r":\1", sql), read=dialect)
+        statements = parse(sql, dialect)
         assert len(statements) == 1, name
-        assert statements[0] is not None
-        found.append(statements[0])
+        found += statements
     return found
 
 
@@ -93,8 +91,7 @@ def test_every_insert_lists_its_columns(name: str) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_nothing_but_the_control_and_staged_schemas_is_ever_updated_or_purged(dialect: str) -> None:
     for entry in ENTRIES[dialect]:
-        sql = re.sub(r"%\((\w+)\)s", r":\1", entry.statement(Renderer(dialect)).sql)
-        (statement,) = sqlglot.parse(sql, read=dialect)
+        (statement,) = parse(entry.statement(Renderer(dialect)).sql, dialect)
         if isinstance(statement, exp.Update | exp.Delete | exp.Merge | exp.TruncateTable | exp.Copy):
             assert statement.find(exp.Table).db.lower() in {"control", "staged"}, entry.name  # type: ignore[union-attr]
 

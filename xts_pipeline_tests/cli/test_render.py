@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-import sqlglot
 
 from xts_pipeline.cli.statements import CONTROL_NOT_OF, CONTROL_OF_ROWS
 from xts_pipeline.staging.tables import CONTROL_TABLES_APART, CONTROL_TABLES_OF_ROWS
 from xts_pipeline.templates import template_names
 from xts_pipeline_tests.cli.conftest import Project
-
-SNOWFLAKE_BIND = re.compile(r"%\((\w+)\)s")
+from xts_pipeline_tests.parsing import parse
 
 OF_DUCKDB = {
     "ddl/satellite_sequence",
@@ -36,8 +32,7 @@ def test_every_statement_is_listed_and_printed(project: Project, dialect: str) -
     assert set(template_names()) - listed == (OF_DUCKDB if dialect == "snowflake" else of_snowflake())
     for name in sorted(listed):
         for statement in project.json("render", name, "--dialect", dialect)["statements"]:
-            sql = SNOWFLAKE_BIND.sub(r":\1", statement["sql"])
-            assert len(sqlglot.parse(sql, dialect=dialect)) == 1, (name, statement["about"])
+            assert len(parse(statement["sql"], dialect)) == 1, (name, statement["about"])
             assert all(bind in statement["sql"] for bind in statement["binds"])
     assert not project.folder.joinpath("warehouse.duckdb").exists()
 
