@@ -12,6 +12,9 @@ from typing import Any, Literal
 import dagster as dg
 from dagster._core.instance.config import PoolGranularity
 from dagster._core.run_coordinator import QueuedRunCoordinator
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+
+from xts_pipeline.orchestration.event_log import EventLog
 
 Severity = Literal["ok", "WARN", "ERROR"]
 
@@ -35,6 +38,7 @@ class Home:
     limits: Mapping[str, PoolLimit]
     slots_freed_after: int  # seconds after a run's end; 0 is never
     tick_retries: int
+    events_one_by_one: bool  # whether Dagster's own SQLite event log is used
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ def read_home(instance: dg.DagsterInstance) -> Home:
         if monitoring.get("enabled")
         else 0,
         tick_retries=int(getattr(instance.scheduler, "max_tick_retries", 0)),
+        events_one_by_one=isinstance(instance.event_log_storage, SqliteEventLogStorage)
+        and not isinstance(instance.event_log_storage, EventLog),
     )
 
 
@@ -87,6 +93,15 @@ def judge(home: Home, *, side_by_side: bool, pools: Iterable[str], has_schedules
             "a cancelled run holds its place for ever: set it to 60, with enabled: true",
         )
     )
+    if home.events_one_by_one:
+        judged.append(
+            Judged(
+                "WARN",
+                "event_log_storage",
+                "Dagster's own SQLite files, written an event at a time",
+                "a long backfill in one run takes twice as long: copy event_log_storage from the shipped file",
+            )
+        )
     if has_schedules:
         judged.append(
             Judged("ok", "scheduler", f"a tick that fails is tried again {home.tick_retries} times")

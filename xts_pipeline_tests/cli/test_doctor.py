@@ -11,6 +11,7 @@ from xts_pipeline.templates import SQL_FOLDER
 from xts_pipeline_tests.cli.conftest import Project
 
 SHIPPED = SQL_FOLDER.parent
+EVENT_LOG = "event_log_storage:\n  module: xts_pipeline.orchestration.event_log\n  class: EventLog\n"
 
 
 def settings(document: dict[str, list[dict[str, str]]]) -> dict[str, str]:
@@ -30,6 +31,14 @@ def test_the_shipped_settings_are_well(project: Project, home: Path) -> None:
     project.vault().close()
     assert set(settings(project.json("doctor")).values()) == {"ok"}
     assert "all is well" in project.xts("doctor").stdout
+
+
+def test_a_home_with_the_event_log_of_dagster_is_told_of_the_faster_one(project: Project, home: Path) -> None:
+    project.vault().close()
+    text = (home / "dagster.yaml").read_text()
+    assert EVENT_LOG in text
+    (home / "dagster.yaml").write_text(text.replace(EVENT_LOG, ""))
+    assert settings(project.json("doctor"))["event_log_storage"] == "WARN"
 
 
 def test_before_the_first_load_there_is_no_vault_yet(project: Project, home: Path) -> None:

@@ -18,6 +18,7 @@ GOOD = Home(
     limits={"xts_case": PoolLimit(1, is_explicit=True)},
     slots_freed_after=60,
     tick_retries=240,
+    events_one_by_one=False,
 )
 
 
@@ -38,6 +39,7 @@ def test_what_is_good_is_good() -> None:
         (replace(GOOD, max_concurrent_runs=10), False, "max_concurrent_runs", "ERROR: 10 runs at a time"),
         (replace(GOOD, slots_freed_after=0), False, "run_monitoring", "ERROR: free_slots_after_run_end_seconds"),
         (replace(GOOD, tick_retries=0), False, "scheduler", "ERROR: max_tick_retries is 0"),
+        (replace(GOOD, events_one_by_one=True), False, "event_log_storage", "WARN: Dagster's own SQLite files"),
         (replace(GOOD, pools_by_run=False), True, "pools.granularity", "ERROR: pools are held by one op at a time"),
         (replace(GOOD, limits={}), True, "xts_case", "ERROR: no limit is set"),
         (replace(GOOD, limits={"xts_case": PoolLimit(2, True)}), True, "xts_case", "ERROR: the limit is 2"),
