@@ -157,6 +157,18 @@ def test_sequence_violations_name_the_keys_and_how_late_the_worst_first(in_order
     assert result.advice
 
 
+def test_late_rows_that_state_what_was_known_have_changed_no_answer(crm: Loaded) -> None:
+    crm.load("01", (1, "Bern"), (2, "Chur"))
+    crm.load("03", (1, "Zug"), (2, "Chur"))
+    restated = crm.run("sequence_violations", "sat_city", crm.load("02", (1, "Bern"), (2, "Chur")))
+    assert (restated.found, restated.facts["changed"]) == (2, 0)
+    assert "no answer has changed" in restated.advice
+    corrected = crm.run("sequence_violations", "sat_city", crm.load("02", (1, "Bern"), (2, "Olten")))
+    assert (corrected.found, corrected.facts["changed"]) == (2, 1)
+    assert "1 changed an answer" in corrected.summary
+    assert crm.run("sequence_violations", "sat_city").facts["changed"] == 1
+
+
 def test_sequence_violations_of_a_batch_are_its_own(in_order: Loaded) -> None:
     first = in_order.load("02", (1, "Zug"))
     second = in_order.load("02", (1, "Zug"), (2, "Olten"))

@@ -27,18 +27,18 @@ def sequence_violations(source: SourceModel, satellite: Satellite) -> Check:
     def judge(finding: Finding) -> CheckResult:
         if not finding.found:
             return passed(f"no row of {satellite.name} came late{finding.where}")
-        facts: dict[str, Fact] = {"keys": int(finding.rows[0]["dv_keys"])}
+        keys, changed = (int(finding.rows[0][column]) for column in ("dv_keys", "dv_changed"))
+        facts: dict[str, Fact] = {"keys": keys, "changed": changed}
         if (late_by := span(finding.rows[0]["dv_late_by"])) is not None:
             facts["late_by"] = late_by
-        rows = tuple(without(with_lateness(row), "dv_keys") for row in finding.rows)
+        rows = tuple(without(with_lateness(row), "dv_keys", "dv_changed") for row in finding.rows)
         return CheckResult(
             False,
             finding.found,
             rows,
             f"{count(finding.found, 'row')} of {satellite.name} came after a newer one of its key{finding.where}, "
-            f"the latest by {rows[0]['dv_late_by']}",
-            "The timeline has been put right already. Answers known before these rows came differ from those known "
-            "after: tell whoever published one, and ask who delivers late (`xts violations` lists every row)",
+            f"the latest by {rows[0]['dv_late_by']}; {changed:,} changed an answer",
+            _advice_on_late_rows(changed),
             facts,
         )
 
@@ -53,6 +53,16 @@ def sequence_violations(source: SourceModel, satellite: Satellite) -> Check:
         (question("sequence_violations", source, satellite, keys=business_keys_of(source, satellite.parent)),),
         judge,
         is_of_keys=True,
+    )
+
+
+def _advice_on_late_rows(changed: int) -> str:
+    if not changed:
+        return "They state what was known already, so that no answer has changed: ask who delivers late"
+    return (
+        "The timeline has been put right already. Where a row changed an answer, the one known before it came differs "
+        "from the one known after: tell whoever published one, and ask who delivers late (`xts violations` lists every "
+        "row, and what it did)"
     )
 
 

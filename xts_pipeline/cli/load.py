@@ -92,7 +92,8 @@ def _print(result: LoadResult, reasons: list[Row]) -> None:
     say(f"  {staged}, {result.rows_rejected:,} rejected")
     if result.rows_rejected:
         for of in reasons:
-            say(f"    row {of['first_row_number']:,}: {of['reason']} ({of['row_count']:,} rows in all)", style="yellow")
+            in_all = f"{of['row_count']:,} row{'' if of['row_count'] == 1 else 's'} in all"
+            say(f"    row {of['first_row_number']:,}: {of['reason']} ({in_all})", style="yellow")
         say("  the rejected rows are in control.rejected_row", style="yellow")
     if result.undeclared_columns:
         say(f"  kept out, since not declared: {', '.join(result.undeclared_columns)}", style="yellow")

@@ -126,4 +126,5 @@ def _is_number(value: object) -> bool:
 
 
 def _is_missing(value: object) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT
+    """NULL in any of pandas' forms; text columns have NaN."""
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))

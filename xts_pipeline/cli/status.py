@@ -75,6 +75,7 @@ def _source(name: str, row: Row | None, declared: bool) -> dict[str, Any]:
         "abandoned_batches": int(row.get("abandoned_batches", 0)),
         "rows_staged": int(row.get("rows_of_all", 0)),
         "rows_rejected": int(row.get("rejected_of_all", 0)),
+        "newest_applied_timestamp": row.get("newest_of_all"),
         "newest_batch": newest,
     }
 
@@ -160,7 +161,7 @@ def _print_sources(sources: list[dict[str, Any]]) -> None:
                 of["open_batches"],
                 _partition(newest),
                 _to_seconds(newest.get("load_timestamp")),
-                newest.get("newest_applied_timestamp"),
+                of["newest_applied_timestamp"],
                 of["rows_staged"],
                 of["rows_rejected"],
             )
@@ -170,8 +171,8 @@ def _print_sources(sources: list[dict[str, Any]]) -> None:
             "source",
             "batches",
             "open",
-            "last partition",
-            "loaded at",
+            "loaded last",
+            "at",
             "up to",
             "rows",
             "rejected",

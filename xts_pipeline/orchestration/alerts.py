@@ -21,6 +21,7 @@ from xts_pipeline.orchestration.outbox import deliver
 from xts_pipeline.orchestration.run_notices import notices_of_run
 
 URL_VARIABLE = "XTS_DAGSTER_URL"
+KINDS = {"resolved": "success", "WARN": "warning", "ERROR": "failure"}
 
 
 def message_of(notice: Notice, alert: Alert) -> Message:
@@ -33,7 +34,8 @@ def message_of(notice: Notice, alert: Alert) -> Message:
         if notice.details and alert.keys == "clear":
             lines.append(notice.details)
     lines.append(_link(notice))
-    return Message(f"[{word}] {notice.source}: {notice.check} on {notice.subject}", "\n".join(lines))
+    title = f"[{word}] {notice.source}: {notice.check} on {notice.subject}"
+    return Message(title, "\n".join(lines), KINDS.get(word, "info"))
 
 
 def _named(row: Mapping[str, object], how: str) -> str:

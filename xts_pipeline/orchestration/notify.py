@@ -35,6 +35,7 @@ class Message:
 
     title: str
     body: str
+    kind: str = "info"  # apprise's: info, success, warning or failure, by which services choose a colour
 
 
 def send(message: Message, route: str, log: logging.Logger, attempts: int = ATTEMPTS) -> None:
@@ -67,7 +68,12 @@ def _sent(message: Message, url: str) -> tuple[bool, str]:
         if not target.add(url):
             return False, "apprise knows no service for this URL"
         with apprise.LogCapture(level=logging.WARNING) as captured:  # type: ignore[no-untyped-call]
-            sent = target.notify(title=message.title, body=message.body, body_format=apprise.NotifyFormat.TEXT)
+            sent = target.notify(
+                title=message.title,
+                body=message.body,
+                notify_type=apprise.NotifyType(message.kind),
+                body_format=apprise.NotifyFormat.TEXT,
+            )
             why = captured.getvalue()
     return bool(sent), scrubbed(" ".join(why.split()), url) or "apprise gave no reason"
 

@@ -118,7 +118,7 @@ def _count(memory: Memory, route: str, dropped: int, taken: int, log: logging.Lo
     if total and taken:
         body = "The log of the sensors names them. See the checks and runs in Dagster for what they were about."
         try:
-            send(Message(f"[dropped] {total} messages of this route were lost", body), route, log, 1)
+            send(Message(f"[dropped] {total} messages of this route were lost", body, "failure"), route, log, 1)
             total = 0
         except RouteError as error:
             log.warning(str(error))
@@ -129,7 +129,12 @@ def _count(memory: Memory, route: str, dropped: int, taken: int, log: logging.Lo
 def _read(memory: Memory, route: str) -> list[Waiting]:
     kept = json.loads(memory.get(f"xts/outbox/{route}") or "[]")
     return [
-        Waiting(Message(each["title"], each["body"]), each.get("refused", 0), each.get("overtaken", 0)) for each in kept
+        Waiting(
+            Message(each["title"], each["body"], each.get("kind", "info")),
+            each.get("refused", 0),
+            each.get("overtaken", 0),
+        )
+        for each in kept
     ]
 
 

@@ -24,7 +24,7 @@ from xts_pipeline.warehouse import (
     configured_url,
     duckdb_place,
 )
-from xts_pipeline.warehouse.duckdb import bound_memory, is_held
+from xts_pipeline.warehouse.duckdb import bound_memory, is_held, refuse_data_file
 
 BETWEEN_ATTEMPTS = 0.1  # seconds
 
@@ -85,7 +85,7 @@ class DuckDBVault(VaultResource):
                 f"{self.path} is held by another process, which did not let go of it while this one tried; nothing was "
                 f"written. Close that process, or run this again later. DuckDB said: {error}"
             ) from error
-        self._bound_memory(connection)
+        self._settle(connection)
         with _closed_after(connection):
             yield connection
 
@@ -102,11 +102,12 @@ class DuckDBVault(VaultResource):
                 if time.monotonic() >= until:
                     raise WarehouseBusyError(f"{self.path} is held by another process. DuckDB said: {error}") from error
             else:
-                self._bound_memory(connection)
+                self._settle(connection)
                 return connection
             time.sleep(BETWEEN_ATTEMPTS)
 
-    def _bound_memory(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def _settle(self, connection: duckdb.DuckDBPyConnection) -> None:
+        refuse_data_file(connection, self.path)
         if "memory_limit" not in self.connection_config:
             bound_memory(connection)
 

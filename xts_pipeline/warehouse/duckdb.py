@@ -43,6 +43,19 @@ def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"set memory_limit = '{limit}'")
 
 
+def refuse_data_file(connection: duckdb.DuckDBPyConnection, path: str | Path) -> None:
+    """WarehouseError when DuckDB opened a file of data, such as a CSV file: as a view, with a database in memory."""
+    found = connection.execute(
+        "select path from duckdb_databases() where database_name = current_database()"
+    ).fetchone()
+    if str(path) != ":memory:" and (found is None or not found[0]):
+        connection.close()
+        raise WarehouseError(
+            f"{path} is no DuckDB database, and what is loaded would be lost with the process: name a file like "
+            "warehouse.duckdb, which is made when it is not there"
+        )
+
+
 def is_held(error: duckdb.IOException) -> bool:
     """Whether a file could not be opened because another process has it."""
     return any(sign in str(error) for sign in _HELD)
@@ -135,6 +148,7 @@ class DuckDBWarehouse:
                 f"{path} is held by another process, and DuckDB lets one process write a file at a time: "
                 f"close that one, or wait. DuckDB said: {error}"
             ) from error
+        refuse_data_file(connection, path)
         bound_memory(connection)
         return cls(connection, places)
 

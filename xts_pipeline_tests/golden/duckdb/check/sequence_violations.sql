@@ -1,6 +1,6 @@
 -- The rows of a satellite that came late: facts older than one of their key with an earlier load, the latest first, each
--- with its business key. Every row carries the number of all that were found, and of their keys. Reads only: one batch's
--- facts, or all.
+-- with its business key. Every row carries the number of all that were found, of their keys, and of those for which the
+-- satellite wrote a row: the others state what was known already. Reads only: one batch's facts, or all.
 with
 violations as (
     select
@@ -46,17 +46,35 @@ late_facts as (
         on violations.dv_hashkey = loads_before.dv_hashkey
         and violations.dv_load_timestamp = loads_before.dv_load_timestamp
 ),
+written as (
+    select
+        known."dv_hashkey_lnk_customer_account" as dv_hashkey,
+        known.dv_load_timestamp,
+        known.dv_applied_timestamp
+    from "vault"."sat_holding" as known
+    where
+        known.dv_sid <> 0
+),
 failing as (
     select
-        dv_hashkey,
-        dv_applied_timestamp,
-        dv_load_timestamp,
-        dv_newest_before,
-        dv_late_by,
+        late_facts.dv_hashkey,
+        late_facts.dv_applied_timestamp,
+        late_facts.dv_load_timestamp,
+        late_facts.dv_newest_before,
+        late_facts.dv_late_by,
         count(*) over () as dv_found,
-        count(distinct dv_hashkey) over () as dv_keys
+        count(distinct late_facts.dv_hashkey) over () as dv_keys,
+        count(written.dv_hashkey) over () as dv_changed
     from late_facts
-    order by dv_late_by desc nulls last, dv_load_timestamp desc, dv_applied_timestamp, dv_hashkey
+    left join written
+        on late_facts.dv_hashkey = written.dv_hashkey
+        and late_facts.dv_load_timestamp = written.dv_load_timestamp
+        and late_facts.dv_applied_timestamp = written.dv_applied_timestamp
+    order by
+        late_facts.dv_late_by desc nulls last,
+        late_facts.dv_load_timestamp desc,
+        late_facts.dv_applied_timestamp,
+        late_facts.dv_hashkey
     limit 20
 )
 select
@@ -68,6 +86,7 @@ select
     failing.dv_late_by,
     failing.dv_hashkey,
     failing.dv_keys,
+    failing.dv_changed,
     failing.dv_found
 from failing
 left join "vault"."lnk_customer_account" as link

@@ -8,7 +8,8 @@ brought as (
         sum(case when status = 'open' then 1 else 0 end) as open_batches,
         sum(case when status = 'abandoned' then 1 else 0 end) as abandoned_batches,
         sum(case when status = 'abandoned' then 0 else rows_staged end) as rows_of_all,
-        sum(case when status = 'abandoned' then 0 else rows_rejected end) as rejected_of_all
+        sum(case when status = 'abandoned' then 0 else rows_rejected end) as rejected_of_all,
+        max(case when status = 'abandoned' then null else newest_applied_timestamp end) as newest_of_all
     from "control"."load_batch"
     group by source
 ),
@@ -33,6 +34,7 @@ select
     brought.abandoned_batches,
     brought.rows_of_all,
     brought.rejected_of_all,
+    brought.newest_of_all,
     newest.batch_id,
     newest.partition_key,
     newest.load_timestamp,
