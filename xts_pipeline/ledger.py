@@ -175,7 +175,7 @@ def batch_by_id(warehouse: Warehouse, batch_id: str) -> Batch:
     with warehouse.transaction() as transaction:
         found = _batches(transaction, warehouse, "control/batch", batch_id=batch_id)
     if not found:
-        raise NotStagedError(f"batch {batch_id} is not in the ledger; `xts status` lists those that are")
+        raise NotStagedError(f"batch {batch_id} is not in the ledger; `xts batches` lists those that are")
     return found[0]
 
 

@@ -9,6 +9,7 @@ import click
 
 from xts_pipeline.cli.abandon import abandon
 from xts_pipeline.cli.as_of import as_of
+from xts_pipeline.cli.batches import batches
 from xts_pipeline.cli.check import check
 from xts_pipeline.cli.doctor import doctor
 from xts_pipeline.cli.fields import fields
@@ -51,5 +52,5 @@ def main() -> None:
     """
 
 
-for command in (init, load, status, violations, check, as_of, render, fields, doctor, abandon):
+for command in (init, load, status, batches, violations, check, as_of, render, fields, doctor, abandon):
     main.add_command(command)

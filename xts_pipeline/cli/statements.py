@@ -259,4 +259,5 @@ def _reads(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satell
         yield Entry("monitor/row_count", table, {"table": table})
         yield Entry("monitor/row_counts", table, {"table": table})
     yield Entry("monitor/status", "load_batch", {})
+    yield Entry("monitor/batches", "load_batch", {"of_source": True, "limit": ROWS_SHOWN})
     yield Entry("monitor/rejected_rows", "rejected_row", {"of_batch": False, "limit": ROWS_SHOWN})
