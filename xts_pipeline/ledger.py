@@ -252,6 +252,14 @@ def steps_by_batch(warehouse: Warehouse, batches: Sequence[Batch]) -> dict[str, 
     return found
 
 
+def batches_after_recent(warehouse: Warehouse, batches: Sequence[Batch]) -> set[str]:
+    """The ids of those of a source's batches, in the order of their stamps, before which an earlier one began.
+
+    A normal load of theirs looks for a key's newest state among the recent facts first.
+    """
+    return {row["batch_id"] for row in _between(warehouse, "control/recent_between", batches)}
+
+
 def _between(warehouse: Warehouse, template: str, batches: Sequence[Batch]) -> list[dict[str, Any]]:
     """What the ledger has of a source's batches from the first of these to the last, and of those that lie between."""
     first, last = batches[0], batches[-1]

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from xts_pipeline.cycle import ASSISTED, NORMAL, loading_statement
-from xts_pipeline.ledger import Batch, Figures, Step
+from xts_pipeline.ledger import Batch, Step
 from xts_pipeline.metadata import Satellite, SourceModel
 from xts_pipeline.orchestration.correction import corrected_timeline
 from xts_pipeline.orchestration.nodes import SourceNodes
@@ -96,7 +96,7 @@ def of_satellite(records: Records, batch: Batch, satellite: Satellite) -> Metada
         **_done_before([steps["satellite"]], records.run),
         **of_queries(records, batch, [steps["satellite"].step]),
         **row_count(records, batch, satellite.table),
-        **_statement(records.vault, batch, satellite, loaded),
+        **_statement(records, batch, satellite, steps["satellite"]),
         **_timeline(records.vault, batch, satellite, loaded.verdict),
     }
 
@@ -112,11 +112,12 @@ def _cost(steps: Iterable[Step]) -> Metadata:
     }
 
 
-def _statement(vault: Vault, batch: Batch, satellite: Satellite, loaded: Figures) -> Metadata:
+def _statement(records: Records, batch: Batch, satellite: Satellite, loaded: Step) -> Metadata:
     """The SQL that loaded the satellite; values are bound, so that it holds none."""
-    source = vault.catalog.source(satellite.source)
-    found = replace(loaded, verdict=loaded.verdict or NORMAL)
-    statement = loading_statement(vault.warehouse, source, satellite, batch, found)
+    warehouse, source = records.vault.warehouse, records.vault.catalog.source(satellite.source)
+    found = replace(loaded.figures, verdict=loaded.figures.verdict or NORMAL)
+    recent = loaded.xts_assisted and found.verdict == NORMAL and batch.batch_id in records.after_recent
+    statement = loading_statement(warehouse, source, satellite, batch, found, recent)
     sql = statement.sql
     shown = sql if len(sql) <= STATEMENT_SHOWN else f"{sql[:STATEMENT_SHOWN]}\n-- and {len(sql) - STATEMENT_SHOWN} more"
     return {"xts/statement": dg.MetadataValue.md(f"`sql/{statement.name}.sql.j2`\n\n```sql\n{shown.strip()}\n```")}

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import accumulate
 
-from xts_pipeline.ledger import Batch, Step, queries_by_batch, steps_by_batch
+from xts_pipeline.ledger import Batch, Step, batches_after_recent, queries_by_batch, steps_by_batch
 from xts_pipeline.staging.tables import Known, known_columns
 from xts_pipeline.vault import Vault
 from xts_pipeline.warehouse import QueryRun
@@ -35,6 +35,11 @@ class Records:
     def queries(self) -> Mapping[str, Mapping[str, list[QueryRun]]]:
         """Batch id: step: its queries."""
         return queries_by_batch(self.vault.warehouse, self.batches)
+
+    @cached_property
+    def after_recent(self) -> set[str]:
+        """The ids of the batches whose normal loads went by recent facts."""
+        return batches_after_recent(self.vault.warehouse, self.batches)
 
     @cached_property
     def known_columns(self) -> Known:

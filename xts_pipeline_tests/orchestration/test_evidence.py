@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from xts_pipeline.orchestration import correction, evidence
 from xts_pipeline.orchestration.correction import table_of_key
+from xts_pipeline.templates import Statement
+from xts_pipeline.warehouse.duckdb import DuckDBTransaction
 from xts_pipeline_tests.orchestration.project import CASE, FOUR, Project, metadata_of
 
 BANK: dict[str, Any] = {
@@ -54,6 +57,28 @@ def test_the_statement_that_ran_is_that_of_the_branch(project: Project) -> None:
     assert assisted.count("```") == 2
     assert "insert into" in assisted
     assert "BRISBANE" not in assisted
+
+
+def test_the_statement_that_is_told_is_the_one_that_ran(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all its forms: of a source's first batch, of one after it, of one that begins before all others."""
+    ran: list[str] = []
+    run = DuckDBTransaction.run
+
+    def noting(transaction: DuckDBTransaction, statement: Statement, values: Mapping[str, object]) -> None:
+        if statement.name.startswith("load/satellite_") and "sat_case_city" in statement.sql:
+            ran.append(statement.sql.strip())
+        run(transaction, statement, values)
+
+    monkeypatch.setattr(DuckDBTransaction, "run", noting)
+    deliveries = {**FOUR, "d0": [(3, "2020-12-31", "CAIRNS", "calm"), (3, "2021-01-01", "CAIRNS", "calm")]}
+    project.declare(CASE, **deliveries).register("case", *sorted(deliveries))
+    told = []
+    for partition in ("d2", "d3", "d4", "d0"):
+        told.append(metadata_of(project.run("case", partition), "sat_case_city")["xts/statement"])
+    assert len(ran) == len(told)
+    for statement, shown in zip(ran, told, strict=True):
+        assert statement in shown
+    assert ["recent_points as (" in statement for statement in ran] == [False, True, False, False]
 
 
 def test_every_table_says_what_its_steps_cost(project: Project) -> None:
