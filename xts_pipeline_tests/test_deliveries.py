@@ -87,6 +87,26 @@ def test_the_partition_of_a_tick_is_its_day_in_the_zone_of_the_schedule() -> Non
         assert Schedule(cron=often).partition_of(tick) == "2026-01-04T23:30"
 
 
+@pytest.mark.parametrize(
+    ("cron", "told"),
+    [
+        ("0 25 * * *", "hour 25 is not between 0 and 23"),
+        ("0-61 * * * *", "minute 61 is not between 0 and 59"),
+        ("0 6 1,32 * *", "day 32 is not between 1 and 31"),
+        ("0 6 * 13 *", "month 13 is not between 1 and 12"),
+        ("0 6 * * 1-8", "weekday 8 is not between 0 and 7"),
+    ],
+)
+def test_a_number_that_no_clock_shows_is_named(cron: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        Schedule(cron=cron)
+
+
+@pytest.mark.parametrize("cron", ["*/15 6-18 * * 1-5", "0 6 1,15 jan-mar 5#2", "0 0 L * *", "@daily", "5 4 31 12 7"])
+def test_a_cron_is_taken_as_it_stands(cron: str) -> None:
+    assert Schedule(cron=cron).cron == cron
+
+
 @pytest.mark.parametrize("cron", ["", "6", "0 6 * *", "0 6 * * * *", "every morning at six o'clock", "@noon"])
 def test_a_cron_that_is_none_is_refused(cron: str) -> None:
     with pytest.raises(ValueError, match="no cron"):

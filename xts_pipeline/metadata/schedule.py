@@ -12,17 +12,27 @@ from pydantic import AfterValidator, Field
 from xts_pipeline.metadata.declaration import Declared, Zone
 
 _CRON_FIELD = re.compile(r"[0-9A-Za-z*,/#?-]+")
+_RANGES = {"minute": (0, 59), "hour": (0, 23), "day": (1, 31), "month": (1, 12), "weekday": (0, 7)}
 _ALIASES = {"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"}
 
 
 def checked_cron(value: str) -> str:
-    """A cron by its form alone; Dagster, which runs it, judges the rest when it loads the source."""
+    """A cron by its form and the numbers in it; Dagster, which runs it, judges the rest when it loads the source."""
     fields = value.split()
     if value not in _ALIASES and (len(fields) != 5 or not all(_CRON_FIELD.fullmatch(field) for field in fields)):
         raise ValueError(
             f"{value!r} is no cron: write five fields, minute, hour, day, month and weekday, like 0 6 * * *"
         )
+    if value not in _ALIASES:
+        _refuse_out_of_range(value, fields)
     return value
+
+
+def _refuse_out_of_range(cron: str, fields: list[str]) -> None:
+    for (name, (lowest, highest)), field in zip(_RANGES.items(), fields, strict=True):
+        numbers = [int(of) for part in field.split(",") for of in re.findall(r"(?<![\w/#])[0-9]+", part)]
+        if wrong := [of for of in numbers if not lowest <= of <= highest]:
+            raise ValueError(f"{cron!r}: {name} {wrong[0]} is not between {lowest} and {highest}")
 
 
 Cron = Annotated[str, AfterValidator(checked_cron)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from xts_pipeline_tests.cli.conftest import Project
 
 
@@ -96,6 +98,18 @@ def test_a_warehouse_that_is_none_is_refused(project: Project) -> None:
     assert result.exit_code == 1
     assert "notes.txt" in result.stderr
     assert project.xts("status", "--warehouse", "oracle://x").exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.json"])
+def test_a_file_of_data_is_no_warehouse_and_nothing_is_loaded_into_memory(project: Project, name: str) -> None:
+    text = "id,city\n1,Bern\n" if name.endswith("csv") else '[{"id": 1}]'
+    project.write(name, text)
+    delivery = project.deliver("01", (1, "Bern"))
+    result = project.xts("load", "crm", delivery, "--partition", "2026-01-01", "--warehouse", f"duckdb:///{name}")
+    assert result.exit_code == 1
+    assert f"{name} " in result.stderr
+    assert "no DuckDB database" in result.stderr
+    assert project.folder.joinpath(name).read_text() == text
 
 
 def test_sources_are_found_in_the_working_folder(project: Project, monkeypatch: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 
 from xts_pipeline_tests.cli.conftest import Project
@@ -94,6 +96,18 @@ def test_as_of_prints_what_it_answers_and_until_when_it_is_final(late: Project) 
     assert "closed until" in result.stdout
     assert "1 shown" not in result.stdout
     assert "the first 1 are shown" in late.xts("as-of", "sat_city", "--limit", "1").stdout
+
+
+def test_null_is_printed_as_nothing(project: Project) -> None:
+    file = project.deliver("01", (1, "Bern"), (2, "Chur"))
+    text = Path(file).read_text().replace("2,20,Chur,4,in Chur", "2,20,,,")
+    assert "2,20,,,,2026" in text
+    Path(file).write_text(text)
+    assert project.xts("load", "crm", file, "--partition", "2026-01-01").exit_code == 0
+    printed = project.xts("as-of", "sat_city").stdout
+    assert "Bern" in printed
+    assert "nan" not in printed.lower()
+    assert [row["city"] for row in project.json("as-of", "sat_city")["rows"]] == ["Bern", None]
 
 
 def test_as_of_conditions_reach_nothing_but_the_answer(late: Project) -> None:

@@ -24,6 +24,7 @@ def test_status_tells_how_far_a_source_is(late: Project) -> None:
     (source,) = status["sources"]
     assert (source["batches"], source["open_batches"], source["rows_staged"]) == (3, 0, 6)
     assert source["newest_batch"]["partition_key"] == "2026-01-02"
+    assert source["newest_applied_timestamp"].startswith("2026-01-03")
     assert status["closed_until"] == source["newest_batch"]["load_timestamp"]
     assert {of["table"]: of["rows"] for of in status["tables"]} == {
         "hub_account": 2,

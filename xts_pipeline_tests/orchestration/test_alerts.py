@@ -79,6 +79,7 @@ def test_a_late_batch_is_told_exactly_once(
     finished(project, late)
     (message,) = listener.received
     assert message["title"] == "[WARN] case: sequence_violations on sat_case_city"
+    assert message["type"] == "warning"
     body = message["message"]
     assert "partition: d4" in body
     assert "found: 2" in body

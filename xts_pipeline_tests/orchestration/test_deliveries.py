@@ -338,7 +338,7 @@ def test_a_query_has_no_file_sensor(queried: Daemon) -> None:
 @pytest.mark.parametrize(
     ("change", "field", "what"),
     [
-        ({"schedule": {"cron": "0 25 * * *"}}, "schedule.cron", "invalid cron"),
+        ({"schedule": {"cron": "0 6 * * 5##2"}}, "schedule.cron", "invalid cron"),
         ({"schedule": {"cron": "at six"}}, "schedule.cron", "no cron"),
         ({"schedule": {"cron": "0 6 * * *", "timezone": "Zurich"}}, "schedule.timezone", "no IANA time zone"),
         ({"settle": -1}, "settle", "greater than or equal to 0"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from xts_pipeline import Vault
-from xts_pipeline.errors import WarehouseBusyError
+from xts_pipeline.errors import WarehouseBusyError, WarehouseError
 from xts_pipeline.metadata import Catalog
 from xts_pipeline.orchestration import resource
 from xts_pipeline.orchestration.resource import DuckDBVault
@@ -34,6 +34,17 @@ def test_the_command_line_and_dagster_open_the_same_vault(tmp_path: Path, monkey
         )
     with Vault.open([CASE], url) as vault:
         assert vault.query("select city from dv.sat_case_city where dv_sid <> 0")["city"].tolist() == ["PERTH"]
+
+
+@pytest.mark.parametrize("patience", [None, 0.0])
+def test_a_file_of_data_is_refused(tmp_path: Path, patience: float | None) -> None:
+    (tmp_path / "rows.csv").write_text("id,city\n1,Bern\n")
+    vaults = DuckDBVault(database=str(tmp_path / "rows.csv"))
+    with (
+        pytest.raises(WarehouseError, match="no DuckDB database"),
+        vaults.vault(Catalog.read([CASE]), patience),
+    ):
+        pass
 
 
 def test_an_exception_rolls_back_and_closes(tmp_path: Path) -> None:
