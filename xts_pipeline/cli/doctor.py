@@ -13,6 +13,7 @@ from rich.text import Text
 from xts_pipeline.cli.options import DUCKDB, Settings, vault_options
 from xts_pipeline.cli.output import print_json, print_table, say
 from xts_pipeline.errors import XtsError
+from xts_pipeline.metadata.monitoring import LOG_ROUTE
 from xts_pipeline.warehouse import SNOWFLAKE
 
 if TYPE_CHECKING:
@@ -112,5 +113,22 @@ def _dagster(settings: Settings, side_by_side: bool, fix: bool) -> list[Judged]:
     except Exception as error:  # whatever a setting leads to: a class that is not there, a storage out of reach
         told = f"{folder}/dagster.yaml does not give an instance: {type(error).__name__}: {error}"
         return [Judged("ERROR", HOME_VARIABLE, told, "compare it with the dagster.yaml of this project")]
+    routes = {alert.route for source in operated for alert in source.alerts}
     has_schedules = any(source.schedule is not None for source in operated)
-    return judge(home, side_by_side=side_by_side, pools=pools, has_schedules=has_schedules)
+    return [*judge(home, side_by_side=side_by_side, pools=pools, has_schedules=has_schedules), *_routes(routes)]
+
+
+def _routes(routes: set[str]) -> list[Judged]:
+    """The routes of alerts that have no URL here; what stands in one is a secret, and not looked at."""
+    from xts_pipeline.orchestration.home import Judged
+
+    return [
+        Judged(
+            "WARN",
+            f"route {route}",
+            "the variable is not set here",
+            "set it to an apprise URL where Dagster's daemon runs, before that starts; messages wait until then",
+        )
+        for route in sorted(routes - {LOG_ROUTE})
+        if not os.environ.get(route)
+    ]

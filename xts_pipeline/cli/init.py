@@ -34,7 +34,7 @@ def init(settings: Settings, with_grants: bool, only_grants: bool) -> None:
     if settings.as_json:
         print_json({"sources": [{"source": name, "made": done, "told": told} for name, done, told in made]})
     else:
-        print_table(["source", "tables", ""], [(name, "made" if done else "-", told) for name, done, told in made])
+        print_table(["source", "tables", ""], [(name, "there" if done else "-", told) for name, done, told in made])
 
 
 def _make(warehouse: Warehouse, model: SourceModel) -> tuple[bool, str]:

@@ -5,7 +5,7 @@ All hashes of the pipeline are made here, once, by `hashing`; no SQL makes one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -58,12 +58,14 @@ def fit_rows(
     """
     faults = list(malformed_faults(chunk))
     columns: dict[str, pa.Array] = {}
+    misfits: dict[str, Iterable[int]] = {}
     for name, type_ in types.items():
         fitted = _fitted(source, chunk, matched, name, type_.arrow)
+        misfits[name] = fitted.misfits
         faults += _misfits(chunk, name, f"does not fit {type_}", fitted.misfits)
         faults += _unassigned_text(chunk, name, fitted.values)
         columns[name] = fitted.values
-    faults += _missing_keys(source, chunk, columns)
+    faults += _missing_keys(source, chunk, columns, misfits)
     if partition_applied is not None:
         applied = pa.repeat(partition_applied, chunk.table.num_rows)
     else:
@@ -116,20 +118,30 @@ def _unassigned_text(chunk: Chunk, column: str, values: pa.Array) -> Iterator[Fa
             yield _fault(chunk, index, column, "text with code points that Unicode has not assigned", text)
 
 
-def _missing_keys(source: SourceModel, chunk: Chunk, columns: Mapping[str, pa.Array]) -> Iterator[Fault]:
-    """Rows without a business key, unless the source hangs them on the zero key; and keys with a part missing."""
+def _missing_keys(
+    source: SourceModel, chunk: Chunk, columns: Mapping[str, pa.Array], misfits: Mapping[str, Iterable[int]]
+) -> Iterator[Fault]:
+    """Rows without a business key, unless the source hangs them on the zero key; and keys with a part missing.
+
+    A part that was delivered and does not fit its type is a fault already.
+    """
     for hub in source.hubs:
         named = ", ".join(hub.source_columns)
         nulls = [columns[column].is_null() for column in hub.source_columns]
         nothing = _nothing(hub, columns)
+        told = {index for column in hub.source_columns for index in misfits[column]}
         if source.declaration.null_business_key == "refuse":
-            for index in pc.indices_nonzero(nothing).to_pylist():
+            for index in _besides(told, nothing):
                 yield _fault(chunk, index, named, f"no business key for hub {hub.reference}", "NULL")
         some = nulls[0]
         for null in nulls[1:]:
             some = pc.or_(some, null)
-        for index in pc.indices_nonzero(pc.and_not(some, nothing)).to_pylist():
+        for index in _besides(told, pc.and_not(some, nothing)):
             yield _fault(chunk, index, named, f"a part of the business key of hub {hub.reference} is missing", "NULL")
+
+
+def _besides(told: set[int], rows: pa.Array) -> list[int]:
+    return [index for index in pc.indices_nonzero(rows).to_pylist() if index not in told]
 
 
 def _nothing(hub: Hub, columns: Mapping[str, pa.Array]) -> pa.Array:

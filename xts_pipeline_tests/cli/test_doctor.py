@@ -6,9 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from xts_pipeline.templates import SQL_FOLDER
 from xts_pipeline_tests.cli.conftest import Project
+from xts_pipeline_tests.test_checks import CRM
 
 SHIPPED = SQL_FOLDER.parent
 EVENT_LOG = "event_log_storage:\n  module: xts_pipeline.orchestration.event_log\n  class: EventLog\n"
@@ -39,6 +41,19 @@ def test_a_home_with_the_event_log_of_dagster_is_told_of_the_faster_one(project:
     assert EVENT_LOG in text
     (home / "dagster.yaml").write_text(text.replace(EVENT_LOG, ""))
     assert settings(project.json("doctor"))["event_log_storage"] == "WARN"
+
+
+def test_a_route_without_a_url_is_named(project: Project, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alerts = [{"route": "XTS_ALERT_TEAM"}, {"route": "XTS_ALERT_OWNER"}, {"route": "log"}]
+    project.write(
+        "crm.yaml", yaml.safe_dump({"type": "xts_pipeline.XtsSource", "attributes": {**CRM, "alerts": alerts}})
+    )
+    project.vault().close()
+    monkeypatch.delenv("XTS_ALERT_TEAM", raising=False)
+    monkeypatch.setenv("XTS_ALERT_OWNER", "json://owner:word@alerts.example")
+    found = settings(project.json("doctor"))
+    assert {name: of for name, of in found.items() if name.startswith("route")} == {"route XTS_ALERT_TEAM": "WARN"}
+    assert "word" not in project.xts("doctor").stdout
 
 
 def test_before_the_first_load_there_is_no_vault_yet(project: Project, home: Path) -> None:

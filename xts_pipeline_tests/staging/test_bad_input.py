@@ -363,3 +363,17 @@ def test_decimals_of_a_frame_leave_room_for_those_that_come_later() -> None:
             vault.load("shop", pd.DataFrame({"customer_id": ["1"], "day": [day], "limit": [Decimal(limit)]}))
         stored = vault.query('select "limit" from sat_customer where dv_sid <> 0 order by dv_applied_timestamp')
         assert stored["limit"].tolist() == [Decimal("1.5"), Decimal("12.25")]
+
+
+def test_a_key_that_does_not_fit_is_one_fault_and_not_a_missing_key_too(tmp_path: Path) -> None:
+    hubs = [{"hub": "customer", "business_key": {"customer_id": "integer", "branch": "integer"}}]
+    text = "customer_id,branch,day,age,city,limit\n"
+    rows = ("nine,1", "nine,one", ",1", ",", "9,1")
+    file = csv(tmp_path, text + "".join(f"{keys},2026-01-01,30,Bern,1\n" for keys in rows))
+    with open_vault(hubs=hubs) as vault, pytest.raises(DeliveryError) as refused:
+        vault.load("shop", file)
+    told = str(refused.value)
+    assert "column customer_id: does not fit integer, 2 rows (row 1: 'nine'" in told
+    assert "column branch: does not fit integer, 1 row (row 2: 'one'" in told
+    assert "a part of the business key of hub customer is missing, 1 row (row 3" in told
+    assert "no business key for hub customer, 1 row (row 4" in told
