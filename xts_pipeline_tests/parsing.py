@@ -9,9 +9,9 @@ from sqlglot import exp
 
 # what sqlglot's DuckDB does not read; a statement is read by DuckDB itself whenever it runs
 _STORAGE = re.compile(r" using compression uncompressed\b")
-_SNOWFLAKE_BIND = re.compile(r"%\((\w+)\)s")
+BIND = re.compile(r"%\((\w+)\)s")
 
 
 def parse(sql: str, dialect: str) -> list[exp.Expr]:
     """Every statement of a text, without what sqlglot cannot read of it: how DuckDB stores a column."""
-    return [found for found in sqlglot.parse(_STORAGE.sub("", _SNOWFLAKE_BIND.sub(r":\1", sql)), read=dialect) if found]
+    return [found for found in sqlglot.parse(_STORAGE.sub("", BIND.sub(r":\1", sql)), read=dialect) if found]

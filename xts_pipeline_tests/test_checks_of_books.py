@@ -67,7 +67,11 @@ def test_lateness_without_a_late_row_says_so(late: Loaded) -> None:
 
 
 def test_violations_count_keys_and_how_late(late: Loaded) -> None:
-    assert late.run("sequence_violations", "sat_city").facts == {"keys": 2, "late_by": timedelta(days=2)}
+    assert late.run("sequence_violations", "sat_city").facts == {
+        "keys": 2,
+        "changed": 3,
+        "late_by": timedelta(days=2),
+    }
 
 
 @pytest.mark.parametrize("event", ["insert", "copy"])

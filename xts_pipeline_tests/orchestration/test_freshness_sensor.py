@@ -160,6 +160,6 @@ def test_a_late_feed_is_told_once_and_when_it_is_fresh_again(project: Project, m
 
 
 def test_a_deadline_that_dagster_cannot_read_names_source_and_field(project: Project) -> None:
-    project.declare({**TIMED, "freshness": {"deadline": "0 25 * * *"}})
+    project.declare({**TIMED, "freshness": {"deadline": "0 6 * * 5##2"}})
     with pytest.raises(Exception, match=r"source case: freshness\.deadline"):
         _ = project.definitions

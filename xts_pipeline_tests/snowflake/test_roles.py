@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import sqlglot
 import yaml
 from click.testing import CliRunner, Result
 from fakesnow import patch
@@ -24,8 +23,9 @@ from xts_pipeline.warehouse.snowflake import SnowflakeSession, SnowflakeWarehous
 from xts_pipeline.warehouse.snowflake_roles import LOADER, PRIVACY, READER, Roles, grants
 from xts_pipeline.warehouse.snowflake_settings import settings_of_url
 from xts_pipeline_tests import histories as h
+from xts_pipeline_tests.parsing import parse
 from xts_pipeline_tests.snowflake.fake import private_key, shim
-from xts_pipeline_tests.test_templates import BIND, ENTRIES
+from xts_pipeline_tests.test_templates import ENTRIES
 
 ROLES = Roles("dv", ("loading", "big"))
 DML: dict[type[exp.Expr], str] = {exp.Insert: "insert", exp.Update: "update", exp.Delete: "delete", exp.Copy: "insert"}
@@ -73,7 +73,7 @@ def test_what_a_load_runs_needs_no_more_than_the_loader_has() -> None:
             "transfer/stage",
         }:
             continue
-        (statement,) = sqlglot.parse(BIND.sub(r":\1", entry.statement(Renderer("snowflake")).sql), read="snowflake")
+        (statement,) = parse(entry.statement(Renderer("snowflake")).sql, "snowflake")
         assert statement is not None
         if type(statement) in DML:
             target = statement.this.find(exp.Table)

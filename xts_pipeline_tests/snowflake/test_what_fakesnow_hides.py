@@ -11,7 +11,6 @@ import re
 import fakesnow
 import pytest
 import snowflake.connector
-import sqlglot
 from sqlglot import exp
 
 from xts_pipeline import Vault
@@ -19,7 +18,8 @@ from xts_pipeline.metadata import Catalog
 from xts_pipeline.staging.tables import CONTROL_TABLES
 from xts_pipeline.templates import Renderer
 from xts_pipeline_tests import histories as h
-from xts_pipeline_tests.test_templates import BIND, ENTRIES
+from xts_pipeline_tests.parsing import BIND, parse
+from xts_pipeline_tests.test_templates import ENTRIES
 
 RENDERED = {
     f"{entry.name} {entry.subject}": entry.statement(Renderer("snowflake")).sql for entry in ENTRIES["snowflake"]
@@ -73,7 +73,7 @@ def test_no_ddl_stands_beside_what_a_load_writes() -> None:
     """fakesnow with autocommit on does not commit at DDL; every statement that a transaction runs is DML or a query."""
     for name, sql in RENDERED.items():
         if name.startswith(("load/", "staged/", "control/", "view/", "check/", "monitor/")):
-            (statement,) = sqlglot.parse(BIND.sub(r":\1", sql), read="snowflake")
+            (statement,) = parse(sql, "snowflake")
             assert isinstance(statement, exp.Insert | exp.Update | exp.Delete | exp.Query), name
 
 
@@ -150,7 +150,7 @@ def declared_lengths(source: str) -> dict[tuple[str, str, str], int]:
     for entry in statements_of(model, {}, "snowflake"):
         if not entry.name.startswith("ddl/") or entry.name.endswith(("pending_statement", "step_query")):
             continue
-        (statement,) = sqlglot.parse(entry.statement(Renderer("snowflake")).sql, read="snowflake")
+        (statement,) = parse(entry.statement(Renderer("snowflake")).sql, "snowflake")
         for column in statement.find_all(exp.ColumnDef):  # type: ignore[union-attr]
             kind = column.args["kind"]
             if kind.this == exp.DataType.Type.VARCHAR and kind.expressions:
