@@ -11,7 +11,6 @@ from typing import Any
 import duckdb
 import pandas as pd
 import pytest
-import sqlglot
 from sqlglot import exp
 
 from xts_pipeline import Vault
@@ -22,6 +21,7 @@ from xts_pipeline.ledger import Batch, all_batches
 from xts_pipeline.metadata import Catalog
 from xts_pipeline.templates import renderer, template_names
 from xts_pipeline.warehouse import DuckDBWarehouse
+from xts_pipeline_tests.parsing import parse
 
 CRM: dict[str, Any] = {
     "source": "crm",
@@ -39,7 +39,6 @@ CRM: dict[str, Any] = {
         {"name": "sat_note", "parent": {"hub": "customer"}, "columns": {"note": "text"}, "xts_assisted": False},
     ],
 }
-SNOWFLAKE_BIND = re.compile(r"%\((\w+)\)s")
 
 
 @dataclass
@@ -354,7 +353,7 @@ def test_every_check_and_monitor_statement_parses_as_one_query(dialect: str) -> 
                 rendered[entry.name, entry.subject, of_batch] = renderer(dialect).render(entry.name, **context).sql
     assert {name for name, _, _ in rendered} == {of for of in template_names() if of.startswith(("check/", "monitor/"))}
     for where, sql in rendered.items():
-        parsed = sqlglot.parse(SNOWFLAKE_BIND.sub(r":\1", sql), dialect=dialect)
+        parsed = parse(sql, dialect)
         assert len(parsed) == 1, where
         assert isinstance(parsed[0], exp.Select), where
 
