@@ -77,7 +77,7 @@ def _format_of(path: Path, declared: str | None) -> str:
     ending = name.rpartition(".")[2]
     if "." not in name or ending not in _FORMATS or (ending == "parquet" and path.suffix.lower() == ".gz"):
         raise DeliveryError(
-            f"{path}: the name does not tell the format; give {_ENDINGS}, or say the format: `format` of the source's "
-            "delivery in YAML, or of `load` in Python"
+            f"{path}: the name does not tell the format; give {_ENDINGS}, or say the format: "
+            "`format` of the source's delivery"
         )
     return ending
