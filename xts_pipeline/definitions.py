@@ -53,6 +53,5 @@ def _collector_paused() -> Iterator[None]:
 
 defs = build_definitions(DEFS_FOLDER)
 gc.freeze()  # what was made stays as long as the process: nothing to look for there
-gc.set_threshold(
-    50_000, 20, 20
-)  # Python's 700 looks ten thousand times while Dagster makes its snapshots of many sources
+# Python's own 700 looks ten thousand times while Dagster makes its snapshots of many sources
+gc.set_threshold(50_000, 20, 20)

@@ -166,8 +166,7 @@ def newest_deliveries(
     transaction: Transaction, warehouse: Warehouse, source: str, partition: str | None = None
 ) -> dict[str, KnownDelivery]:
     """The newest delivery of every partition of a source, or of one."""
-    render = warehouse.renderer.render
-    statement = render("control/newest_deliveries") if partition is None else render("control/newest_delivery")
+    statement = warehouse.renderer.render("control/newest_deliveries", of_partition=partition is not None)
     rows = transaction.rows(statement, {"source": source, "partition_key": partition})
     return {row["partition_key"]: KnownDelivery(**row) for row in rows}
 

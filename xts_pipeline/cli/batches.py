@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from xts_pipeline.cli.options import Settings, vault_options
-from xts_pipeline.cli.output import print_json, print_table, say, shown
+from xts_pipeline.cli.output import print_json, print_table, say, shown_partition
 from xts_pipeline.warehouse import Row
 
 BATCHES_SHOWN = 20
@@ -42,9 +42,8 @@ def batches(settings: Settings, source: str | None, limit: int) -> None:
         print_json({"all_batches": count, "batches": found})
         return
     _print(found)
-    say(
-        f"{count:,} batch{'' if count == 1 else 'es'}" + (f", the newest {limit:,} shown" if len(found) < count else "")
-    )
+    left_out = f", the newest {limit:,} shown" if len(found) < count else ""
+    say(f"{count:,} batch{'' if count == 1 else 'es'}{left_out}")
 
 
 def _counted(row: Row) -> Row:
@@ -60,8 +59,8 @@ def _print(found: list[Row]) -> None:
         [
             (
                 row["source"],
-                "(its own)" if row["partition_key"] == row["batch_id"] else row["partition_key"],
-                shown(row["load_timestamp"]),
+                shown_partition(row),
+                row["load_timestamp"],
                 row["status"],
                 row["earliest_applied_timestamp"],
                 row["newest_applied_timestamp"],

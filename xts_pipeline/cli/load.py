@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from xts_pipeline.checks.check import count
 from xts_pipeline.cli.explain import costs, print_costs
 from xts_pipeline.cli.options import Settings, timestamp, vault_options
 from xts_pipeline.cli.output import console, print_json, print_table, say, shown
@@ -88,11 +89,10 @@ def _reasons(vault: Vault, result: LoadResult) -> list[Row]:
 def _print(result: LoadResult, reasons: list[Row]) -> None:
     say(f"{result.source}, partition {result.partition}", style="bold")
     say(f"  batch {result.batch_id}, load timestamp {shown(result.load_timestamp)} UTC")
-    staged = f"{result.rows_staged:,} row{'' if result.rows_staged == 1 else 's'} staged"
-    say(f"  {staged}, {result.rows_rejected:,} rejected")
+    say(f"  {count(result.rows_staged, 'row')} staged, {result.rows_rejected:,} rejected")
     if result.rows_rejected:
         for of in reasons:
-            in_all = f"{of['row_count']:,} row{'' if of['row_count'] == 1 else 's'} in all"
+            in_all = f"{count(of['row_count'], 'row')} in all"
             say(f"    row {of['first_row_number']:,}: {of['reason']} ({in_all})", style="yellow")
         say("  the rejected rows are in control.rejected_row", style="yellow")
     if result.undeclared_columns:

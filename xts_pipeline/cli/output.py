@@ -72,6 +72,11 @@ def shown(value: object) -> str:
     return str(value)
 
 
+def shown_partition(batch: Mapping[str, Any]) -> str:
+    """The key of a batch's partition; a batch that was loaded without one is its own."""
+    return "(its own)" if batch["partition_key"] == batch["batch_id"] else str(batch["partition_key"])
+
+
 def short_hash(value: object) -> str:
     """The first digits of a hash, enough to tell keys apart on a screen."""
     text = shown(value)

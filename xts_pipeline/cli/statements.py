@@ -28,7 +28,10 @@ CONTROL_APART = (
     "control/insert_step_query",
     "control/step_queries_between",
 )
-CONTROL_CONTEXT = {"control/insert_steps": {"steps": 2}}
+CONTROL_CONTEXT: dict[str, dict[str, Any]] = {
+    "control/insert_steps": {"steps": 2},
+    "control/newest_deliveries": {"of_partition": False},
+}
 CONTROL_OF_ROWS = ("control/mark_step", "control/mark_steps", "control/mark_target", "control/insert_target")
 CONTROL_OF_LOCKS = ("control/begin_lock", "control/take_lock")  # where a lock is a table
 CONTROL_NOT_OF = {"duckdb": (*CONTROL_APART, *CONTROL_OF_LOCKS), "snowflake": (*CONTROL_OF_ROWS, *CONTROL_OF_LOCKS)}

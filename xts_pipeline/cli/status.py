@@ -9,7 +9,7 @@ import click
 
 from xts_pipeline import ledger
 from xts_pipeline.cli.options import Settings, vault_options
-from xts_pipeline.cli.output import print_json, print_table, say, shown
+from xts_pipeline.cli.output import print_json, print_table, say, shown, shown_partition
 from xts_pipeline.metadata import Catalog, Hub, Link
 from xts_pipeline.staging.tables import known_columns
 from xts_pipeline.vault import Vault
@@ -159,7 +159,7 @@ def _print_sources(sources: list[dict[str, Any]]) -> None:
                 of["source"] if of["declared"] else f"{of['source']} (not declared)",
                 of["batches"],
                 of["open_batches"],
-                _partition(newest),
+                shown_partition(newest) if newest else "none",
                 _to_seconds(newest.get("load_timestamp")),
                 of["newest_applied_timestamp"],
                 of["rows_staged"],
@@ -179,12 +179,6 @@ def _print_sources(sources: list[dict[str, Any]]) -> None:
         ],
         rows,
     )
-
-
-def _partition(newest: dict[str, Any]) -> str:
-    """The key of a partition; a batch that was loaded without one is its own."""
-    key = str(newest.get("partition_key", "none"))
-    return "(its own)" if key == newest.get("batch_id") else key
 
 
 def _to_seconds(stamp: datetime | None) -> datetime | None:

@@ -1,4 +1,4 @@
--- The newest delivery of every partition of a source, with the batch it became, as first seen. Reads only.
+-- The newest delivery of every partition of a source, or of one, with the batch it became, as first seen. Reads only.
 select
     delivery.source,
     delivery.partition_key,
@@ -15,6 +15,7 @@ select
 from "control"."delivery" as delivery
 left join "control"."load_batch" as load_batch
     on load_batch.batch_id = delivery.staged_batch_id
-where delivery.source = $source
+where
+    delivery.source = $source
 qualify row_number() over (partition by delivery.partition_key order by delivery.delivery_number desc) = 1
 order by delivery.seen_at, delivery.partition_key
