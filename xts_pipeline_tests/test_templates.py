@@ -45,7 +45,8 @@ def entries(name: str, dialect: str) -> list[Entry]:
         of_snowflake = name.startswith(OF_ONE_DIALECT)
         assert of_snowflake if dialect == "duckdb" else name in OF_DUCKDB, f"{name} is not listed"
         pytest.skip(f"{dialect} has no use for it")
-    narrowed = {"one_row_a_key": True, "recent_facts": True}  # what a load renders when the SWITCH's counts allow it
+    # what a load renders when the SWITCH's counts allow it
+    narrowed = {"one_row_a_key": True, "recent_facts": True, "nothing_later": True}
     found += [replace(of, context={**of.context, **narrowed}) for of in found if "one_row_a_key" in of.context]
     return found
 

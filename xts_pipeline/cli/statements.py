@@ -19,7 +19,7 @@ from xts_pipeline.warehouse.snowflake_files import FileColumn
 from xts_pipeline.warehouse.snowflake_roles import Roles, planned_grants
 
 TIES_SHOWN = 10
-IN_GENERAL = {"one_row_a_key": False, "recent_facts": False}  # what holds for any batch
+IN_GENERAL = {"one_row_a_key": False, "recent_facts": False, "nothing_later": False}  # what holds for any batch
 EXAMPLE_ROLES = Roles("data_vault", ("loading",))
 CONTROL_APART = (
     "control/insert_pending_statement",
@@ -211,6 +211,7 @@ def _load(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satelli
     """The steps of a cycle in their order, a satellite's after its XTS insert."""
     for of in satellites:
         if of.xts_assisted:
+            yield Entry("load/keys_read", of.table, _of(source, of))
             yield Entry("load/states_read", of.table, _of(source, of))
             yield Entry("load/later_facts", of.table, _of(source, of))
             yield Entry("load/switch", of.table, _of(source, of) | IN_GENERAL)
@@ -230,7 +231,6 @@ def _load(source: SourceModel, keyed: list[Hub | Link], satellites: list[Satelli
             yield Entry("load/hub", on.table, {"source": source, "hub": on})
         else:
             yield Entry("load/link", on.table, {"source": source, "link": on})
-        yield Entry("load/key_counts", on.table, {"table": on.table})
 
 
 def _of(source: SourceModel, satellite: Satellite) -> dict[str, Any]:

@@ -47,7 +47,9 @@ def load_satellite(
         if step.xts_assisted and not assisted:
             values |= transaction.rows(warehouse.renderer.render("control/recent_batch"), values)[0]
         recent = values.get("recent_from") is not None
-        transaction.run(loading_statement(warehouse, source, satellite, batch, found, recent), values)
+        inserted = transaction.run(loading_statement(warehouse, source, satellite, batch, found, recent), values)
+        if not assisted:
+            return replace(found, rows_inserted=inserted)
         counted = warehouse.renderer.render("load/satellite_counts", satellite=satellite)
         (counts,) = transaction.rows(counted, values)
         return replace(

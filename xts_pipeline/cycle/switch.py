@@ -31,8 +31,10 @@ def judge(
     values = {**batch.values(), "record_target": satellite.record_target}
     if not step.xts_assisted:
         return Figures(verdict=NORMAL, **_figures(transaction, render("load/switch_standard", **context), values))
-    found = _figures(transaction, render("load/states_read", **context), values)
-    if _later_facts(transaction, warehouse, source, satellite, batch):
+    found = _figures(transaction, render("load/keys_read", **context), values)
+    if found["keys_read"] != found["rows_read"]:
+        found = _figures(transaction, render("load/states_read", **context), values)
+    if later_facts(transaction, warehouse, source, satellite, batch):
         unique = one_row_a_key(batch, found["keys_read"])
         found = _figures(transaction, render("load/switch", **context, one_row_a_key=unique), values)
     out_of_sequence = found.get("late_rows") or found.get("corrected_rows")
@@ -63,14 +65,15 @@ def judge_again(
         return judge(transaction, warehouse, source, satellite, batch, step)
     if ASSISTED in {verdict, asked.verdict}:
         return asked
-    if not _later_facts(transaction, warehouse, source, satellite, batch):
+    if not later_facts(transaction, warehouse, source, satellite, batch):
         return asked
     return judge(transaction, warehouse, source, satellite, batch, step)
 
 
-def _later_facts(
+def later_facts(
     transaction: Transaction, warehouse: Warehouse, source: SourceModel, satellite: Satellite, batch: Batch
 ) -> bool:
+    """Whether any known fact stands at or after the batch's earliest applied timestamp: if not, no row is late."""
     statement = warehouse.renderer.render("load/later_facts", source=source, satellite=satellite)
     (row,) = transaction.rows(statement, {**batch.values(), "record_target": satellite.record_target})
     return bool(row["later_facts"])

@@ -83,8 +83,9 @@ class _Planned:
     def queries(self) -> list[QueryRun]:
         return []
 
-    def run(self, statement: Statement, values: Mapping[str, object]) -> None:
+    def run(self, statement: Statement, values: Mapping[str, object]) -> int:
         self.statements.append((statement, values))
+        return 0
 
     def rows(self, statement: Statement, values: Mapping[str, object]) -> list[Row]:
         return self.transaction.rows(statement, values)

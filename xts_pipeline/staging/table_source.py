@@ -22,6 +22,7 @@ from xts_pipeline.warehouse import Row, Transaction, Warehouse
 
 SAMPLED = 200  # rows a batch that are hashed again
 TIMESTAMP = ColumnType("timestamp")
+OUTSIDE = "lies outside the years 1 to 9999"
 TypedColumn = tuple[str, ColumnType]
 
 
@@ -40,7 +41,7 @@ class TableFault:
     """Something that may be wrong with a row: what is counted, and what is said of it."""
 
     name: str
-    kind: str  # missing, partial, foreign or inexact
+    kind: str  # missing, partial, foreign, inexact or outside
     columns: tuple[str, ...]
     told: str
     type: ColumnType | None = None
@@ -106,6 +107,7 @@ def faults_of(source: SourceModel, types: Mapping[str, ColumnType]) -> tuple[Tab
     if not declaration.applied_is_partition:
         column = declaration.applied_timestamp
         found.append(("missing", (column,), f"no applied timestamp in {column}", None))
+        found.append(("outside", (column,), f"{column} {OUTSIDE}", TIMESTAMP))
     for hub in source.hubs:
         named = ", ".join(hub.source_columns)
         if declaration.null_business_key == "refuse":
@@ -119,6 +121,8 @@ def faults_of(source: SourceModel, types: Mapping[str, ColumnType]) -> tuple[Tab
     for column, type_ in types.items():
         if type_.kind in {"decimal", "integer"}:
             found.append(("inexact", (column,), f"{column} does not fit {type_} exactly", type_))
+        if type_.kind in {"date", "timestamp"}:
+            found.append(("outside", (column,), f"{column} {OUTSIDE}", type_))
     return tuple(
         TableFault(f"fault_{place}", kind, columns, told, type_)
         for place, (kind, columns, told, type_) in enumerate(found, start=1)

@@ -36,8 +36,8 @@ class Transaction(Protocol):
         """What ran in it so far, on an engine that gives queries an id."""
         ...
 
-    def run(self, statement: Statement, values: Mapping[str, object]) -> None:
-        """Run a statement for its effect."""
+    def run(self, statement: Statement, values: Mapping[str, object]) -> int:
+        """Run a statement for its effect; the number of rows it wrote, as the engine counts them."""
         ...
 
     def rows(self, statement: Statement, values: Mapping[str, object]) -> list[Row]:

@@ -81,10 +81,12 @@ class DuckDBTransaction:
         """The rows that the load statements of this transaction scanned so far."""
         return self._rows_scanned
 
-    def run(self, statement: Statement, values: Mapping[str, object]) -> None:
-        """Run a statement for its effect."""
+    def run(self, statement: Statement, values: Mapping[str, object]) -> int:
+        """Run a statement for its effect; the number of rows it wrote, 0 for DDL."""
         self._execute(statement, values)
+        (written,) = self._cursor.fetchone() or (0,)
         self._count_scanned(statement)
+        return int(written)
 
     def rows(self, statement: Statement, values: Mapping[str, object]) -> list[Row]:
         """Run a query; a dict a row."""

@@ -79,13 +79,16 @@ class SnowflakeTransaction:
         self._shipments: dict[tuple[str, str], Shipment] = {}
         self.queries: list[QueryRun] = []
 
-    def run(self, statement: Statement, values: Mapping[str, object]) -> None:
-        """Run a statement for its effect. DDL is refused: it would commit what was written so far."""
+    def run(self, statement: Statement, values: Mapping[str, object]) -> int:
+        """Run a statement for its effect; the number of rows it wrote.
+
+        DDL is refused: it would commit what was written so far.
+        """
         if statement.name.startswith("ddl/"):
             raise IntegrityError(f"{statement.name} is DDL, which commits on Snowflake: it is run apart, by `define`")
         self._arrive()
         self._begin()
-        self._execute(statement, values)
+        return int(self._execute(statement, values).rowcount or 0)
 
     def rows(self, statement: Statement, values: Mapping[str, object]) -> list[Row]:
         """Run a query; a dict a row, columns as they were spelled in the statement, timestamps without zone."""

@@ -64,10 +64,10 @@ def test_the_statement_that_is_told_is_the_one_that_ran(project: Project, monkey
     ran: list[str] = []
     run = DuckDBTransaction.run
 
-    def noting(transaction: DuckDBTransaction, statement: Statement, values: Mapping[str, object]) -> None:
+    def noting(transaction: DuckDBTransaction, statement: Statement, values: Mapping[str, object]) -> int:
         if statement.name.startswith("load/satellite_") and "sat_case_city" in statement.sql:
             ran.append(statement.sql.strip())
-        run(transaction, statement, values)
+        return run(transaction, statement, values)
 
     monkeypatch.setattr(DuckDBTransaction, "run", noting)
     deliveries = {**FOUR, "d0": [(3, "2020-12-31", "CAIRNS", "calm"), (3, "2021-01-01", "CAIRNS", "calm")]}
@@ -78,7 +78,7 @@ def test_the_statement_that_is_told_is_the_one_that_ran(project: Project, monkey
     assert len(ran) == len(told)
     for statement, shown in zip(ran, told, strict=True):
         assert statement in shown
-    assert ["recent_points as (" in statement for statement in ran] == [False, True, False, False]
+    assert ["recent_states as (" in statement for statement in ran] == [False, True, False, False]
 
 
 def test_every_table_says_what_its_steps_cost(project: Project) -> None:

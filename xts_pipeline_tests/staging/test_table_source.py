@@ -147,6 +147,9 @@ def test_the_same_rows_are_a_replay_in_whatever_order_and_others_a_correction(
         ("account_id = null", "no business key for hub account in account_id: 1 rows"),
         ("credit = 1.00049", "credit does not fit decimal\\(12,3\\) exactly: 1 rows"),
         ("share = 0.5", "share does not fit decimal\\(5,0\\) exactly: 1 rows"),
+        ("born = 'infinity'", "born lies outside the years 1 to 9999: 1 rows"),
+        ("seen = '10000-01-01'", "seen lies outside the years 1 to 9999: 1 rows"),
+        ("day = '-infinity'", "day lies outside the years 1 to 9999: 1 rows"),
         ("day = null", "no applied timestamp in day: 1 rows"),
     ],
 )

@@ -8,17 +8,6 @@ insert into "vault"."hub_customer" (
     dv_recordsource
     , "customer_id"
 )
-with
-known_keys as (
-    select known."dv_hashkey_hub_customer" as dv_hashkey
-    from "vault"."hub_customer" as known
-    where
-        known."dv_hashkey_hub_customer" in (
-            select delivered."dv_hashkey_hub_customer"
-            from "staged"."bank__rows" as delivered
-            where delivered.dv_batch_id = $batch_id
-        )
-)
 select
     staged_rows.dv_tenant_id,
     staged_rows."dv_hashkey_hub_customer",
@@ -27,12 +16,12 @@ select
     staged_rows.dv_recordsource
     , staged_rows."customer_id"
 from "staged"."bank__rows" as staged_rows
-left join known_keys
-    on staged_rows."dv_hashkey_hub_customer" = known_keys.dv_hashkey
+left join "vault"."hub_customer" as known
+    on staged_rows."dv_hashkey_hub_customer" = known."dv_hashkey_hub_customer"
 where
     staged_rows.dv_batch_id = $batch_id
     and staged_rows."dv_hashkey_hub_customer" is not null
-    and known_keys.dv_hashkey is null
+    and known."dv_hashkey_hub_customer" is null
 qualify
     row_number() over (
         partition by staged_rows."dv_hashkey_hub_customer"

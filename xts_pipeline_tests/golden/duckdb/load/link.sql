@@ -9,17 +9,6 @@ insert into "vault"."lnk_customer_account" (
     , "dv_hashkey_hub_customer"
     , "dv_hashkey_hub_account"
 )
-with
-known_keys as (
-    select known."dv_hashkey_lnk_customer_account" as dv_hashkey
-    from "vault"."lnk_customer_account" as known
-    where
-        known."dv_hashkey_lnk_customer_account" in (
-            select delivered."dv_hashkey_lnk_customer_account"
-            from "staged"."bank__rows" as delivered
-            where delivered.dv_batch_id = $batch_id
-        )
-)
 select
     staged_rows.dv_tenant_id,
     staged_rows."dv_hashkey_lnk_customer_account",
@@ -29,12 +18,12 @@ select
     , staged_rows."dv_hashkey_hub_customer"
     , staged_rows."dv_hashkey_hub_account"
 from "staged"."bank__rows" as staged_rows
-left join known_keys
-    on staged_rows."dv_hashkey_lnk_customer_account" = known_keys.dv_hashkey
+left join "vault"."lnk_customer_account" as known
+    on staged_rows."dv_hashkey_lnk_customer_account" = known."dv_hashkey_lnk_customer_account"
 where
     staged_rows.dv_batch_id = $batch_id
     and staged_rows."dv_hashkey_lnk_customer_account" is not null
-    and known_keys.dv_hashkey is null
+    and known."dv_hashkey_lnk_customer_account" is null
 qualify
     row_number() over (
         partition by staged_rows."dv_hashkey_lnk_customer_account"

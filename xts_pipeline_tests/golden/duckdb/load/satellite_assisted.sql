@@ -65,15 +65,15 @@ known_states as (
 ),
 states_before as (
     select
-        dv_key_number,
-        dv_hashdiff
+        known_states.dv_key_number,
+        arg_max(
+            "known_states"."dv_hashdiff",
+            cast(epoch_us("known_states".dv_applied_timestamp) as hugeint) * 1000000000000000000
+            + epoch_us("known_states".dv_load_timestamp)
+        ) as dv_hashdiff
     from known_states
-    where dv_applied_timestamp < earliest_applied_timestamp
-    qualify
-        row_number() over (
-            partition by dv_key_number
-            order by dv_applied_timestamp desc, dv_load_timestamp desc
-        ) = 1
+    where known_states.dv_applied_timestamp < known_states.earliest_applied_timestamp
+    group by "known_states".dv_key_number
 ),
 points_after as (
     select

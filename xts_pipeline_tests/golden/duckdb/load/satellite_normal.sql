@@ -51,18 +51,18 @@ not_recent as (
 older_states as (
     select
         not_recent.dv_key_number,
-        known.dv_hashdiff
+        arg_max(
+            "known"."dv_hashdiff",
+            cast(epoch_us("known".dv_applied_timestamp) as hugeint) * 1000000000000000000
+            + epoch_us("known".dv_load_timestamp)
+        ) as dv_hashdiff
     from "vault"."sat_holding" as known
     inner join not_recent
         on known."dv_hashkey_lnk_customer_account" = not_recent.dv_hashkey
     where
         known.dv_sid <> 0
         and known.dv_load_timestamp < $load_timestamp
-    qualify
-        row_number() over (
-            partition by not_recent.dv_key_number
-            order by known.dv_applied_timestamp desc, known.dv_load_timestamp desc
-        ) = 1
+    group by "not_recent".dv_key_number
 ),
 newest_states as (
     select

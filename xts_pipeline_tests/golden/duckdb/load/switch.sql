@@ -122,8 +122,8 @@ judged as (
 )
 select
     count(*) as rows_read,
-    count(distinct dv_key_number) as keys_read,
     coalesce(sum(case when is_late then 1 else 0 end), 0) as late_rows,
+    count(distinct dv_key_number) as keys_read,
     count(distinct case when is_late then dv_key_number end) as late_keys,
     coalesce(sum(case when is_correction then 1 else 0 end), 0) as corrected_rows
 from judged

@@ -16,7 +16,8 @@ select
         sum(
             case
                 when
-                    "customer_id" is null
+                    cast("day" as timestamp) < cast('0001-01-01' as timestamp)
+                    or cast("day" as timestamp) > cast('9999-12-31 23:59:59.999999' as timestamp)
                     then 1
                 else 0
             end
@@ -27,7 +28,7 @@ select
         sum(
             case
                 when
-                    length(cast("customer_id" as varchar)) <> strlen(cast("customer_id" as varchar))
+                    "customer_id" is null
                     then 1
                 else 0
             end
@@ -38,7 +39,7 @@ select
         sum(
             case
                 when
-                    "account_id" is null
+                    length(cast("customer_id" as varchar)) <> strlen(cast("customer_id" as varchar))
                     then 1
                 else 0
             end
@@ -49,11 +50,22 @@ select
         sum(
             case
                 when
-                    length(cast("account_id" as varchar)) <> strlen(cast("account_id" as varchar))
+                    "account_id" is null
                     then 1
                 else 0
             end
         ),
         0
     ) as "fault_5"
+    , coalesce(
+        sum(
+            case
+                when
+                    length(cast("account_id" as varchar)) <> strlen(cast("account_id" as varchar))
+                    then 1
+                else 0
+            end
+        ),
+        0
+    ) as "fault_6"
 from "raw"."bank"

@@ -8,17 +8,6 @@ insert into "VAULT"."HUB_CUSTOMER" (
     dv_recordsource
     , "CUSTOMER_ID"
 )
-with
-known_keys as (
-    select known."DV_HASHKEY_HUB_CUSTOMER" as dv_hashkey
-    from "VAULT"."HUB_CUSTOMER" as known
-    where
-        known."DV_HASHKEY_HUB_CUSTOMER" in (
-            select delivered."DV_HASHKEY_HUB_CUSTOMER"
-            from "STAGED"."BANK__ROWS" as delivered
-            where delivered.dv_batch_id = %(batch_id)s
-        )
-)
 select
     staged_rows.dv_tenant_id,
     staged_rows."DV_HASHKEY_HUB_CUSTOMER",
@@ -27,12 +16,12 @@ select
     staged_rows.dv_recordsource
     , staged_rows."CUSTOMER_ID"
 from "STAGED"."BANK__ROWS" as staged_rows
-left join known_keys
-    on staged_rows."DV_HASHKEY_HUB_CUSTOMER" = known_keys.dv_hashkey
+left join "VAULT"."HUB_CUSTOMER" as known
+    on staged_rows."DV_HASHKEY_HUB_CUSTOMER" = known."DV_HASHKEY_HUB_CUSTOMER"
 where
     staged_rows.dv_batch_id = %(batch_id)s
     and staged_rows."DV_HASHKEY_HUB_CUSTOMER" is not null
-    and known_keys.dv_hashkey is null
+    and known."DV_HASHKEY_HUB_CUSTOMER" is null
 qualify
     row_number() over (
         partition by staged_rows."DV_HASHKEY_HUB_CUSTOMER"

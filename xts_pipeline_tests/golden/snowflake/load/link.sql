@@ -9,17 +9,6 @@ insert into "VAULT"."LNK_CUSTOMER_ACCOUNT" (
     , "DV_HASHKEY_HUB_CUSTOMER"
     , "DV_HASHKEY_HUB_ACCOUNT"
 )
-with
-known_keys as (
-    select known."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" as dv_hashkey
-    from "VAULT"."LNK_CUSTOMER_ACCOUNT" as known
-    where
-        known."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" in (
-            select delivered."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT"
-            from "STAGED"."BANK__ROWS" as delivered
-            where delivered.dv_batch_id = %(batch_id)s
-        )
-)
 select
     staged_rows.dv_tenant_id,
     staged_rows."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT",
@@ -29,12 +18,12 @@ select
     , staged_rows."DV_HASHKEY_HUB_CUSTOMER"
     , staged_rows."DV_HASHKEY_HUB_ACCOUNT"
 from "STAGED"."BANK__ROWS" as staged_rows
-left join known_keys
-    on staged_rows."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" = known_keys.dv_hashkey
+left join "VAULT"."LNK_CUSTOMER_ACCOUNT" as known
+    on staged_rows."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" = known."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT"
 where
     staged_rows.dv_batch_id = %(batch_id)s
     and staged_rows."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" is not null
-    and known_keys.dv_hashkey is null
+    and known."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" is null
 qualify
     row_number() over (
         partition by staged_rows."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT"

@@ -64,14 +64,14 @@ known_states as (
 ),
 states_before as (
     select
-        dv_key_number,
-        dv_hashdiff
+        known_states.dv_key_number,
+        "KNOWN_STATES"."DV_HASHDIFF" as dv_hashdiff
     from known_states
-    where dv_applied_timestamp < earliest_applied_timestamp
+    where known_states.dv_applied_timestamp < known_states.earliest_applied_timestamp
     qualify
         row_number() over (
-            partition by dv_key_number
-            order by dv_applied_timestamp desc, dv_load_timestamp desc
+            partition by "KNOWN_STATES".dv_key_number
+            order by "KNOWN_STATES".dv_applied_timestamp desc, "KNOWN_STATES".dv_load_timestamp desc
         ) = 1
 ),
 points_after as (

@@ -50,7 +50,7 @@ not_recent as (
 older_states as (
     select
         not_recent.dv_key_number,
-        known.dv_hashdiff
+        "KNOWN"."DV_HASHDIFF" as dv_hashdiff
     from "VAULT"."SAT_HOLDING" as known
     inner join not_recent
         on known."DV_HASHKEY_LNK_CUSTOMER_ACCOUNT" = not_recent.dv_hashkey
@@ -59,8 +59,8 @@ older_states as (
         and known.dv_load_timestamp < %(load_timestamp)s
     qualify
         row_number() over (
-            partition by not_recent.dv_key_number
-            order by known.dv_applied_timestamp desc, known.dv_load_timestamp desc
+            partition by "NOT_RECENT".dv_key_number
+            order by "KNOWN".dv_applied_timestamp desc, "KNOWN".dv_load_timestamp desc
         ) = 1
 ),
 newest_states as (

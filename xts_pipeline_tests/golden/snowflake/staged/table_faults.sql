@@ -16,7 +16,8 @@ select
         sum(
             case
                 when
-                    "CUSTOMER_ID" is null
+                    cast(convert_timezone('UTC', "DAY") as timestamp_ntz(6)) < cast('0001-01-01' as timestamp_ntz(6))
+                    or cast(convert_timezone('UTC', "DAY") as timestamp_ntz(6)) > cast('9999-12-31 23:59:59.999999' as timestamp_ntz(6))
                     then 1
                 else 0
             end
@@ -27,7 +28,7 @@ select
         sum(
             case
                 when
-                    length(cast("CUSTOMER_ID" as varchar)) <> octet_length(cast("CUSTOMER_ID" as varchar))
+                    "CUSTOMER_ID" is null
                     then 1
                 else 0
             end
@@ -38,7 +39,7 @@ select
         sum(
             case
                 when
-                    "ACCOUNT_ID" is null
+                    length(cast("CUSTOMER_ID" as varchar)) <> octet_length(cast("CUSTOMER_ID" as varchar))
                     then 1
                 else 0
             end
@@ -49,11 +50,22 @@ select
         sum(
             case
                 when
-                    length(cast("ACCOUNT_ID" as varchar)) <> octet_length(cast("ACCOUNT_ID" as varchar))
+                    "ACCOUNT_ID" is null
                     then 1
                 else 0
             end
         ),
         0
     ) as "FAULT_5"
+    , coalesce(
+        sum(
+            case
+                when
+                    length(cast("ACCOUNT_ID" as varchar)) <> octet_length(cast("ACCOUNT_ID" as varchar))
+                    then 1
+                else 0
+            end
+        ),
+        0
+    ) as "FAULT_6"
 from "RAW"."BANK"
