@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import unicodedata
+from binascii import unhexlify
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
@@ -99,22 +100,21 @@ def digest(texts: pa.Array, algorithm: Algorithm) -> pa.FixedSizeBinaryArray:
     array = _large_text(_one_array(texts))
     if array.null_count:
         raise ValueError(f"{array.null_count} of {len(array)} texts are NULL and have no hash")
-    return _digests_of_many(array, algorithm) if len(array) >= _MANY else _digests_of_few(array, algorithm, size)
+    digests = _digests_of_many(array, algorithm) if len(array) >= _MANY else _digests_of_few(array, algorithm)
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), len(array), [None, pa.py_buffer(digests)])
 
 
-def _digests_of_few(texts: pa.Array, algorithm: Algorithm, size: int) -> pa.FixedSizeBinaryArray:
+def _digests_of_few(texts: pa.Array, algorithm: Algorithm) -> bytes:
     new_hash = partial(getattr(hashlib, algorithm), usedforsecurity=False)
     offsets, content = _offsets_and_content(texts)
-    digests = b"".join([new_hash(content[begin:end]).digest() for begin, end in pairwise(offsets.tolist())])
-    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), len(texts), [None, pa.py_buffer(digests)])
+    return b"".join([new_hash(content[begin:end]).digest() for begin, end in pairwise(offsets.tolist())])
 
 
-def _digests_of_many(texts: pa.Array, algorithm: Algorithm) -> pa.FixedSizeBinaryArray:
-    size = _digest_size(algorithm)
+def _digests_of_many(texts: pa.Array, algorithm: Algorithm) -> bytes:
     with _engine(os.getpid()).cursor() as engine:
         engine.register("texts", pa.table({"text": texts}))
-        digests = engine.sql(f"select unhex({algorithm}(text)) as digest from texts").to_arrow_table().column("digest")
-    return digests.combine_chunks().cast(pa.binary(size))
+        hexes = engine.sql(f"select {algorithm}(text) as hex from texts").to_arrow_table().column("hex")
+    return unhexlify(b"".join([_bytes_of(_large_text(chunk)) for chunk in hexes.chunks]))
 
 
 @cache

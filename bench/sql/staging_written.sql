@@ -1,5 +1,5 @@
 -- Staging without any care: the same columns and both hashes, written to a table.
-create or replace table written_rows as
+insert into written_rows by name
 select
     *,
     unhex(sha256(upper(customer_id))) as dv_hashkey,
