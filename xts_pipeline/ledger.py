@@ -132,10 +132,10 @@ def _of_satellite(kind: str, satellite: Satellite, table: str) -> Step:
 
 
 def step_of(row: dict[str, Any]) -> Step:
-    """A step from a row of control.load_step."""
-    figures = {field.name: row.pop(field.name) for field in fields(Figures)}
-    recorded = {name: value for name, value in figures.items() if value is not None}
-    return Step(**row, figures=Figures(**recorded))
+    """A step from a row of control.load_step; other columns of the row are left aside."""
+    figures = {field.name: row[field.name] for field in fields(Figures) if row[field.name] is not None}
+    about = {field.name: row[field.name] for field in fields(Step) if field.name != "figures"}
+    return Step(**about, figures=Figures(**figures))
 
 
 def _batches(transaction: Transaction, warehouse: Warehouse, template: str, **values: object) -> list[Batch]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xts_pipeline.errors import BatchStateError, IntegrityError
 from xts_pipeline.ledger import Batch, Figures, Step, record_queries, step_name, step_of, utc_now
@@ -40,7 +40,7 @@ def run_step(
     render = warehouse.renderer.render
     kind, _, subject = name.partition(":")
     others = {"switch_step": step_name("switch", subject), "xts_step": step_name("xts", subject)}
-    values: dict[str, object] = {**batch.values(), "step": name, **others}
+    values: dict[str, Any] = {**batch.values(), "step": name, **others}
 
     def once(transaction: Transaction) -> StepResult:
         begun = time.perf_counter()
@@ -65,21 +65,20 @@ def run_step(
 
 
 def _checked_step(
-    transaction: Transaction, warehouse: Warehouse, batch: Batch, shape: str, values: Mapping[str, object]
+    transaction: Transaction, warehouse: Warehouse, batch: Batch, shape: str, values: Mapping[str, Any]
 ) -> tuple[Step, Figures | None]:
     """The step as the ledger has it, if it is done or may be done now, and what the SWITCH of its satellite found."""
     told = f"batch {batch.batch_id} (partition {batch.partition_key!r})"
     found = transaction.rows(warehouse.renderer.render("control/step_state"), values)
-    if not found:
+    if all(row["step"] != values["step"] for row in found):
         raise BatchStateError(
             f"{told} was stamped without the step {values['step']}, whose table was declared later: "
             "load the partition again"
         )
-    (state,) = found
-    status, logged, waiting = (state.pop(name) for name in ("batch_status", "facts_logged", "waiting_batch"))
-    found_by_switch = {name.removeprefix("asked_"): state.pop(name) for name in list(state) if name.startswith("asked")}
-    asked = Figures(**found_by_switch) if found_by_switch.pop("at") else None
-    step = step_of(state)
+    status, waiting = found[0]["batch_status"], found[0]["waiting_batch"]
+    steps = {row["step"]: step_of(row) for row in found}
+    step, done = steps[values["step"]], {name: of.figures for name, of in steps.items() if of.is_done}
+    asked = done.get(values["switch_step"])
     if step.is_done:
         return step, asked
     if status == "abandoned":
@@ -90,7 +89,7 @@ def _checked_step(
             "it as it was and load once, which finishes the batch, then change it; or give the batch up with "
             f"`xts abandon {batch.batch_id}` if nothing of it was written"
         )
-    if step.kind == "satellite" and step.xts_assisted and not logged:
+    if step.kind == "satellite" and step.xts_assisted and values["xts_step"] not in done:
         raise IntegrityError(f"{told}: {step.step} was asked for before its facts are in the XTS")
     if step.kind in {"xts", "satellite"} and waiting:
         raise IntegrityError(

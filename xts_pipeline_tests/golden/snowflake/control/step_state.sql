@@ -1,6 +1,6 @@
--- One step of a batch as it stands: whether it is recorded, whether its batch was abandoned, what the SWITCH of its
--- satellite found, whether the facts it needs are in the XTS, and which older open batch of the source has the same step
--- still to do. Reads only.
+-- One step of a batch as it stands, with the SWITCH and the XTS insert of its satellite: whether they are recorded and what
+-- they found, whether the batch was abandoned, and which older open batch of the source has the same step still to do.
+-- Reads only.
 select
     step.step,
     step.step_order,
@@ -22,21 +22,6 @@ select
     step.recorded_at,
     step.recorded_by,
     batch.status as batch_status,
-    asked.recorded_at as asked_at,
-    asked.verdict as asked_verdict,
-    asked.rows_read as asked_rows_read,
-    asked.keys_read as asked_keys_read,
-    asked.late_rows as asked_late_rows,
-    asked.late_keys as asked_late_keys,
-    asked.corrected_rows as asked_corrected_rows,
-    (
-        select count(*)
-        from "CONTROL"."LOAD_STEP" as logged
-        where
-            logged.batch_id = %(batch_id)s
-            and logged.step = %(xts_step)s
-            and logged.recorded_at is not null
-    ) as facts_logged,
     (
         select min(older.batch_id)
         from "CONTROL"."LOAD_BATCH" as older
@@ -52,9 +37,6 @@ select
 from "CONTROL"."LOAD_STEP" as step
 inner join "CONTROL"."LOAD_BATCH" as batch
     on step.batch_id = batch.batch_id
-left join "CONTROL"."LOAD_STEP" as asked
-    on asked.batch_id = %(batch_id)s
-    and asked.step = %(switch_step)s
 where
     step.batch_id = %(batch_id)s
-    and step.step = %(step)s
+    and step.step in (%(step)s, %(switch_step)s, %(xts_step)s)
