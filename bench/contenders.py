@@ -1,4 +1,4 @@
-"""What is measured beside each other: the project's cycle, the floor, the published SQL, and the full rebuild.
+"""What is measured beside each other: the project's cycle, the floor, a bare search, the published SQL, the rebuild.
 
 Each is given an open vault with a staged and stamped batch, does its work, commits, and gives the seconds it took.
 """
@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import duckdb
 import pyarrow as pa
@@ -51,6 +52,15 @@ def floor(staged: Staged) -> None:
         cursor.execute("commit")
 
 
+def search(staged: Staged) -> None:
+    """Look the batch's keys up in the hub and among the newest facts, and write nothing: what every load has to do."""
+    assert staged.batch.earliest_applied_timestamp is not None
+    since = staged.batch.earliest_applied_timestamp - timedelta(days=1)
+    with _in_vault(staged) as cursor:
+        execute(cursor, "search", {"batch_id": staged.batch.batch_id, "since": since})
+        assert cursor.fetchall()
+
+
 def published(staged: Staged) -> None:
     """The published pattern's statements, in one transaction."""
     with _in_vault(staged) as cursor:
@@ -82,6 +92,7 @@ CONTENDERS: dict[str, Contender] = {
     "nothing": nothing,
     "floor": floor,
     "cycle": cycle,
+    "search": search,
     "published": published,
     "rebuild": rebuild,
 }

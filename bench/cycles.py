@@ -14,7 +14,7 @@ from bench.trials import NOTHING, Bench, Figures
 from bench.workload import Size, build_history, delivery, scenarios
 
 SLOW = frozenset({"published", "rebuild"})
-COMPARED = ("in sequence", "late by 2")  # the scenarios in which the slow contenders run
+COMPARED = ("in sequence", "late by 2")  # the scenarios in which the search and the slow contenders run
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ def measure(folder: Path, size: Size, repeats: int, slow_repeats: int, chosen: f
     bench = Bench(path, size, repeats)
     found = []
     for scenario in [each for each in scenarios(size) if not chosen or each.name in chosen]:
-        slow = list(SLOW) if slow_repeats and scenario.name in COMPARED else []
-        figures = bench.measure(scenario, ["nothing", "floor", "cycle", *slow], dict.fromkeys(SLOW, slow_repeats))
+        slow = list(SLOW) if slow_repeats else []
+        beside = ["search", *slow] if scenario.name in COMPARED else []
+        figures = bench.measure(scenario, ["nothing", "floor", "cycle", *beside], dict.fromkeys(SLOW, slow_repeats))
         found.append(figures)
         print(f"  {size.facts:,} facts, {_line(figures)}", file=sys.stderr, flush=True)
     peaks = {name: peak_memory(path, size, name) for name in COMPARED}

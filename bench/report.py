@@ -18,7 +18,7 @@ def show(results: Results) -> None:
     for history in results.get("cycles", []):
         _show_history(history)
     if growth := list(_growth(results.get("cycles", []))):
-        columns = ["scenario", "larger history", "times the seconds", "the floor's", "times the cpu seconds", "target"]
+        columns = ["scenario", "larger history", "x s +checkpoint", "floor and search", "x cpu s", "target"]
         print_table(columns, growth, "ten times the history, same batch")
     if "staging" in results:
         _show_staging(results["staging"])
@@ -97,18 +97,26 @@ def _line(each: Results, contender: str) -> Line:
 
 
 def _growth(cycles: list[Results]) -> Iterator[Line]:
+    """How many times a cycle grew; and the least that it could have, floor and bare search to the smaller cycle."""
     for one, other in itertools.pairwise(cycles):
         for scenario, target in GROWTH_TARGETS.items():
-            before, after = (_seconds(history, scenario) for history in (one, other))
-            clock, floor, processor = (_short(later / earlier) for earlier, later in zip(before, after, strict=True))
-            yield scenario, f"{one['facts']:,} to {other['facts']:,}", clock, floor, processor, target
+            found = [_scenario(history, scenario) for history in (one, other)]
+            if all("search" in each.get("seconds", {}) for each in found):
+                before, after = found
+                clock = _checkpointed(before, "cycle")
+                least = (_checkpointed(after, "floor") + _checkpointed(after, "search")) / clock
+                cpu, later_cpu = (median(each["processor_seconds"]["cycle"]) for each in found)
+                grown = f"{one['facts']:,} to {other['facts']:,}"
+                later = _checkpointed(after, "cycle")
+                yield scenario, grown, _short(later / clock), _short(least), _short(later_cpu / cpu), target
 
 
-def _seconds(history: Results, scenario: str) -> tuple[float, float, float]:
-    """By the clock with the checkpoint, of cycle and floor; of the processor, of the cycle."""
-    (each,) = [each for each in history["scenarios"] if each["scenario"] == scenario]
-    clock = each["seconds_with_checkpoint"]
-    return median(clock["cycle"]), median(clock["floor"]), median(each["processor_seconds"]["cycle"])
+def _scenario(history: Results, name: str) -> Results:
+    return next((each for each in history["scenarios"] if each["scenario"] == name), {})
+
+
+def _checkpointed(each: Results, contender: str) -> float:
+    return median(each["seconds_with_checkpoint"][contender])
 
 
 def _show_staging(staging: Results) -> None:
@@ -140,7 +148,7 @@ def _show_tools(results: Results) -> None:
     ]
     for history in results.get("cycles", []):
         if history["facts"] == results["tools_facts"]:
-            own = next(each for each in history["scenarios"] if each["scenario"] == "in sequence")["seconds"]
+            own = _scenario(history, "in sequence")["seconds"]
             lines.append(
                 ("the cycle", results["duckdb"], _short(median(own["cycle"])), None, _short(median(own["floor"])))
             )

@@ -91,6 +91,21 @@ def with_absolute_path(content: Mapping[str, Any], folder: Path) -> Mapping[str,
     return content
 
 
+_TOLD = {  # what pydantic calls a fault: what is said of it
+    "extra_forbidden": "there is no such field; see `xts fields` for those there are",
+    "missing": "this field is missing",
+    "model_type": "write a mapping of its fields; see `xts fields` for those there are",
+    "dict_type": "write a mapping, a line a name, and not {found!r}",
+    "list_type": "write a list, each item behind a dash, and not {found!r}",
+    "tuple_type": "write a list, each item behind a dash, and not {found!r}",
+    "string_type": "write a text: {found!r} is none, unless it stands in quotes",
+    "literal_error": "write {expected}, and not {found!r}",
+    "bool_parsing": "write true or false, and not {found!r}",
+    "int_parsing": "write a whole number, and not {found!r}",
+    "dataclass_type": "write a type like text or decimal(12, 2), and not {found!r}",
+}
+
+
 def _validated(content: Mapping[str, Any], where: str, form: type[Declared]) -> Declared:
     try:
         return form.model_validate(dict(content))
@@ -102,14 +117,11 @@ def _explained(error: ValidationError) -> Iterable[str]:
     """One line a fault: the field as a path, and what is wrong in plain words."""
     for fault in error.errors(include_url=False):
         field = ".".join(str(part) for part in fault["loc"]) or "the whole"
-        if fault["type"] == "extra_forbidden":
-            yield f"  {field}: there is no such field; see `xts fields` for those there are"
-        elif fault["type"] == "missing":
-            yield f"  {field}: this field is missing"
-        elif fault["type"] == "model_type":
-            yield f"  {field}: write a mapping of its fields; see `xts fields` for those there are"
+        if fault["type"] in _TOLD:
+            told = _TOLD[fault["type"]].format(found=fault["input"], **fault.get("ctx", {}))
         else:
-            yield f"  {field}: {fault['msg'].removeprefix('Value error, ')}"
+            told = fault["msg"].removeprefix("Value error, ")
+        yield f"  {field}: {told}"
 
 
 class Catalog:

@@ -76,6 +76,7 @@ REFUSED = {
         ({}, "name one parent"),
     ],
     "satellites.0.columns": [
+        ({"city": 3}, "columns.city: write a type like text or decimal(12, 2), and not 3"),
         (["dv_sid"], "names that begin with dv_ are the vault's own"),
         (["DV_HASHDIFF"], "names that begin with dv_ are the vault's own"),
         (["first name"], "is no column name"),
@@ -95,6 +96,7 @@ REFUSED = {
         ([], "hubs.0.business_key"),
     ],
     "hubs": [
+        ({"hub": "customer"}, "hubs: write a list, each item behind a dash, and not {'hub': 'customer'}"),
         ([GOOD["hubs"][0], GOOD["hubs"][0]], "hub or role customer is declared twice; give the second hub a role"),
     ],
     "links": [
@@ -110,7 +112,9 @@ REFUSED = {
         ("a__rows", "kept for the staged tables"),
     ],
     "timezone": [("Zurich", "'Zurich' is no IANA time zone: write one like Europe/Zurich")],
-    "on_error": [("ignore", "on_error")],
+    "on_error": [("ignore", "on_error: write 'stop' or 'quarantine', and not 'ignore'")],
+    "tenant_id": [(5, "tenant_id: write a text: 5 is none, unless it stands in quotes")],
+    "satellites.0.xts_assisted": [("perhaps", "xts_assisted: write true or false, and not 'perhaps'")],
     "applied_timestmp": [("day", "applied_timestmp: there is no such field")],
     "types": [({"day": "integer"}, "it is a date, a timestamp or text that holds one")],
     "delivery": [({"url": "sqlite:///x"}, "a url goes with a query"), ({}, "name a path, or a url with a query")],
