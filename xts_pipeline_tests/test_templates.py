@@ -32,7 +32,7 @@ OF_ONE_DIALECT = (
     "ddl/control_pending",
     "ddl/control_step_query",
 )
-OF_DUCKDB = {"ddl/satellite_sequence", "ddl/control_target_table", *CONTROL_OF_ROWS}
+OF_DUCKDB = {"ddl/control_target_table", *CONTROL_OF_ROWS}
 # what sqlglot cannot read it takes for an opaque command: roles, grants on future objects, and SHOW
 OPAQUE = {"grants/on_objects", "grants/role", "grants/role_to_role", "grants/schema", "grants/schema_owner"}
 OPAQUE |= {"doctor/parameters", "doctor/privileges"}

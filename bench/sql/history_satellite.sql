@@ -21,7 +21,7 @@ select
     $applied_timestamp as dv_applied_timestamp,
     'BENCH' as dv_recordsource,
     unhex(sha256(concat_ws('||', city, name, postcode, street, cast(tier as varchar)))) as dv_hashdiff,
-    nextval('seq_sat_customer') as dv_sid,
+    (select coalesce(max(numbered.dv_sid), 0) from sat_customer as numbered) + row_number() over () as dv_sid,
     'insert' as dv_xts_event,
     name,
     street,

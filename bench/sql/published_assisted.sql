@@ -133,7 +133,7 @@ select
     dv_applied_timestamp,
     dv_recordsource,
     dv_hashdiff,
-    nextval('seq_sat_customer') as dv_sid,
+    (select coalesce(max(numbered.dv_sid), 0) from sat_customer as numbered) + row_number() over () as dv_sid,
     dv_xts_event,
     name,
     street,

@@ -129,8 +129,6 @@ def _ddl(
         yield Entry("ddl/xts", parent.xts_table, {"parent": parent, "algorithm": algorithm})
     for of in satellites:
         typed = tuple((column, types.get(column, TEXT)) for column in of.columns)
-        if dialect == "duckdb":
-            yield Entry("ddl/satellite_sequence", of.table, {"satellite": of})
         yield Entry("ddl/satellite", of.table, {"satellite": of, "columns": typed, "algorithm": algorithm})
         for column, type_ in typed:
             context = {"satellite": of, "column": column, "type": type_}

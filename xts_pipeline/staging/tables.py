@@ -186,8 +186,6 @@ class TableBuilder:
     def _satellite(self, satellite: Satellite) -> None:
         wanted = {column: str(self.types[column]) for column in satellite.columns}
         if satellite.table not in self.known:
-            if self.warehouse.renderer.dialect == "duckdb":
-                self._run("ddl/satellite_sequence", satellite=satellite)
             columns = tuple((column, self.types[column]) for column in satellite.columns)
             self._run("ddl/satellite", satellite=satellite, columns=columns, algorithm=self.algorithm)
             self._remember(satellite.table, wanted)

@@ -11,7 +11,6 @@ from xts_pipeline_tests.cli.conftest import Project
 from xts_pipeline_tests.parsing import parse
 
 OF_DUCKDB = {
-    "ddl/satellite_sequence",
     *CONTROL_OF_ROWS,
     *(f"ddl/control_{table}" for table in CONTROL_TABLES_OF_ROWS),
 }

@@ -91,7 +91,10 @@ select
     dv_applied_timestamp,
     dv_recordsource,
     dv_hashdiff,
-    nextval('"vault"."seq_sat_holding"') as dv_sid,
+    (
+        select coalesce(max(numbered.dv_sid), 0)
+        from "vault"."sat_holding" as numbered
+    ) + row_number() over () as dv_sid,
     'insert' as dv_xts_event
     , "share"
 from compared

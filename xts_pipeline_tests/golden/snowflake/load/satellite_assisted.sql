@@ -199,32 +199,42 @@ payloads as (
         and known.dv_applied_timestamp = origins.origin_applied_timestamp
         and known.dv_load_timestamp = origins.origin_load_timestamp
     where known.dv_sid <> 0
+),
+written as (
+    select
+        staged_states.dv_tenant_id,
+        staged_states.dv_hashkey,
+        missing.dv_applied_timestamp,
+        staged_states.dv_recordsource,
+        missing.dv_hashdiff,
+        'insert' as dv_xts_event
+        , staged_states."SHARE"
+    from missing
+    inner join staged_states
+        on missing.dv_key_number = staged_states.dv_key_number
+        and missing.dv_applied_timestamp = staged_states.dv_applied_timestamp
+    where missing.is_staged
+    union all
+    select
+        payloads.dv_tenant_id,
+        restored.dv_hashkey,
+        restored.dv_applied_timestamp,
+        payloads.dv_recordsource,
+        restored.dv_hashdiff,
+        'copy' as dv_xts_event
+        , payloads."SHARE"
+    from restored
+    left join payloads
+        on restored.dv_key_number = payloads.dv_key_number
+        and restored.dv_applied_timestamp = payloads.dv_applied_timestamp
 )
 select
-    staged_states.dv_tenant_id,
-    staged_states.dv_hashkey,
+    dv_tenant_id,
+    dv_hashkey,
     %(load_timestamp)s as dv_load_timestamp,
-    missing.dv_applied_timestamp,
-    staged_states.dv_recordsource,
-    missing.dv_hashdiff,
-    'insert' as dv_xts_event
-    , staged_states."SHARE"
-from missing
-inner join staged_states
-    on missing.dv_key_number = staged_states.dv_key_number
-    and missing.dv_applied_timestamp = staged_states.dv_applied_timestamp
-where missing.is_staged
-union all
-select
-    payloads.dv_tenant_id,
-    restored.dv_hashkey,
-    %(load_timestamp)s as dv_load_timestamp,
-    restored.dv_applied_timestamp,
-    payloads.dv_recordsource,
-    restored.dv_hashdiff,
-    'copy' as dv_xts_event
-    , payloads."SHARE"
-from restored
-left join payloads
-    on restored.dv_key_number = payloads.dv_key_number
-    and restored.dv_applied_timestamp = payloads.dv_applied_timestamp
+    dv_applied_timestamp,
+    dv_recordsource,
+    dv_hashdiff,
+    dv_xts_event
+    , "SHARE"
+from written
