@@ -55,7 +55,8 @@ def test_a_late_load_that_spills_is_right(tmp_path: Path, monkeypatch: pytest.Mo
     expected = loaded(tmp_path, "2GB", monkeypatch)
     assert f"'insert', 'found': {2 * KEYS}" in expected
     assert f"'copy', 'found': {KEYS}" in expected
-    assert loaded(tmp_path, "90MB", monkeypatch) == expected
+    for memory in ("80MB", "90MB"):
+        assert loaded(tmp_path, memory, monkeypatch) == expected, memory
 
 
 @pytest.mark.parametrize("name", [name for name in template_names() if name.startswith("load/satellite_")])
