@@ -7,7 +7,9 @@
 -- Its payload is the batch's own at a staged point (insert), else that of the key's row of the same hashdiff with the
 -- greatest load, then applied timestamp (copy). A wanted state that no row has fails on dv_recordsource, which is not
 -- null, rather than being lost.
--- The XTS is read after the earliest staged point; the state before that one is read from the satellite. Inserts rows of
+-- The XTS is read after the earliest staged point; the state before that one is read from the satellite. Payloads are
+-- joined by key, applied and load timestamp; with `one_row_a_key` a key has one row to restore at most, and the timestamps
+-- are asked for as ranges, so that DuckDB hashes the key alone and skips rows of other keys as it scans. Inserts rows of
 -- this batch's load timestamp alone.
 insert into "vault"."sat_holding" (
     dv_tenant_id,
