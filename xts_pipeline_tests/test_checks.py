@@ -304,6 +304,17 @@ def test_a_key_that_stands_twice_in_a_table_fails_there(in_order: Loaded, table:
     assert in_order.run("unique_keys", table, in_order.load("05", (9, "Genf"))).passed
 
 
+@pytest.mark.parametrize("table", ["sat_xt_hub_customer", "sat_city"])
+def test_a_row_that_stands_twice_fails_in_the_batch_that_brought_it(in_order: Loaded, table: str) -> None:
+    second, first = all_batches(in_order.vault.warehouse)
+    in_order.execute(
+        f"insert into vault.{table} select * from vault.{table} where dv_load_timestamp = '{second.load_timestamp}' "
+        "order by dv_hashkey_hub_customer limit 1"
+    )
+    assert in_order.run("unique_keys", table, second).found == 1
+    assert in_order.run("unique_keys", table, first).passed
+
+
 def test_a_key_missing_in_its_hub_fails_in_satellite_and_link(in_order: Loaded) -> None:
     in_order.execute("delete from vault.hub_customer where customer_id = 2")
     assert in_order.failing() == {

@@ -81,7 +81,8 @@ class Check:
             return self.run(warehouse, batches[0])
         newest = max(batches, key=lambda batch: batch.load_timestamp)
         stamps = {f"load_timestamp_{number}": batch.load_timestamp for number, batch in enumerate(batches)}
-        values = {**newest.values(), **stamps}
+        earliest = [at for batch in batches if (at := batch.earliest_applied_timestamp) is not None]
+        values = {**newest.values(), **stamps, "earliest_applied_timestamp": min(earliest, default=None)}
         return self._judged(
             warehouse,
             lambda transaction: self._answer(transaction, warehouse, values, len(batches), told_of_all(batches)),

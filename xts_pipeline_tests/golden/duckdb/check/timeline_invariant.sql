@@ -2,6 +2,8 @@
 -- of its satellite rows) the state is the hashdiff with the greatest applied, then load timestamp at or before it; the
 -- two must be equal, and where one has a state the other has one. Left out are ghosts, and whatever came with or after
 -- the oldest open batch whose step for this satellite is not recorded: its facts may be there and its rows not yet.
+-- Two timelines are equal when they change at the same points to the same states: keys whose changes differ are found
+-- first, and only of those every point is compared.
 -- With `as_known`, the two are compared as they were known at a moment, which finds what was done to them since then.
 -- Every row carries the number of all that were found. Reads only: the keys of one batch, or all.
 with
@@ -48,14 +50,67 @@ standing as (
             order by known.dv_load_timestamp desc, known.dv_hashdiff
         ) = 1
 ),
+changes_of_xts as (
+    select
+        dv_hashkey,
+        dv_applied_timestamp,
+        dv_hashdiff
+    from wanted
+    qualify
+        dv_hashdiff is distinct from lag(dv_hashdiff) over (
+            partition by dv_hashkey
+            order by dv_applied_timestamp
+        )
+),
+changes_of_satellite as (
+    select
+        dv_hashkey,
+        dv_applied_timestamp,
+        dv_hashdiff
+    from standing
+    qualify
+        dv_hashdiff is distinct from lag(dv_hashdiff) over (
+            partition by dv_hashkey
+            order by dv_applied_timestamp
+        )
+),
+differing as (
+    select distinct coalesce(changes_of_xts.dv_hashkey, changes_of_satellite.dv_hashkey) as dv_hashkey
+    from changes_of_xts
+    full outer join changes_of_satellite
+        on changes_of_xts.dv_hashkey = changes_of_satellite.dv_hashkey
+        and changes_of_xts.dv_applied_timestamp = changes_of_satellite.dv_applied_timestamp
+        and changes_of_xts.dv_hashdiff = changes_of_satellite.dv_hashdiff
+    where
+        changes_of_xts.dv_hashkey is null
+        or changes_of_satellite.dv_hashkey is null
+),
+differing_wanted as (
+    select
+        wanted.dv_hashkey,
+        wanted.dv_applied_timestamp,
+        wanted.dv_hashdiff
+    from wanted
+    inner join differing
+        on wanted.dv_hashkey = differing.dv_hashkey
+),
+differing_standing as (
+    select
+        standing.dv_hashkey,
+        standing.dv_applied_timestamp,
+        standing.dv_hashdiff
+    from standing
+    inner join differing
+        on standing.dv_hashkey = differing.dv_hashkey
+),
 points as (
     select
         coalesce(wanted.dv_hashkey, standing.dv_hashkey) as dv_hashkey,
         coalesce(wanted.dv_applied_timestamp, standing.dv_applied_timestamp) as dv_applied_timestamp,
         wanted.dv_hashdiff as wanted_hashdiff,
         standing.dv_hashdiff as standing_hashdiff
-    from wanted
-    full outer join standing
+    from differing_wanted as wanted
+    full outer join differing_standing as standing
         on wanted.dv_hashkey = standing.dv_hashkey
         and wanted.dv_applied_timestamp = standing.dv_applied_timestamp
 ),

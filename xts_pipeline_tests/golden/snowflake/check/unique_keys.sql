@@ -1,5 +1,6 @@
 -- The keys that a table holds more than once, by the columns that must be unique in it (the hash key first), each with its
--- business key. Every row carries the number of all that were found. Reads only: the keys of one batch, or all.
+-- business key. Every row carries the number of all that were found. Reads only: all rows, or those that one batch can
+-- have made too many: the rows of its load timestamp where that is one of the columns, else all rows of its keys.
 with
 failing as (
     select
