@@ -24,7 +24,6 @@ def timelines(vault: Vault, table: str) -> Timelines:
         select
             hub.customer_id,
             known.dv_applied_timestamp,
-            known.dv_load_timestamp,
             known.dv_hashdiff
         from {table} as known
         inner join hub_customer as hub using (dv_hashkey_hub_customer)
@@ -32,7 +31,7 @@ def timelines(vault: Vault, table: str) -> Timelines:
         order by known.dv_load_timestamp
     """)
     found: Timelines = defaultdict(dict)
-    for key, applied, _, hashdiff in rows.itertuples(index=False):
+    for key, applied, hashdiff in rows.itertuples(index=False):
         found[key][applied.to_pydatetime()] = hashdiff
     return found
 
@@ -94,5 +93,6 @@ def test_each_point_at_which_satellite_and_xts_differ_is_found(seed: int) -> Non
         assert len(shown) == min(ROWS_SHOWN, len(expected))
         assert shown <= expected
         newest = all_batches(vault.warehouse)[0]
-        of_batch = {(key, at) for key, at in expected if key in touched(vault, newest)}
+        keys = touched(vault, newest)
+        of_batch = {(key, at) for key, at in expected if key in keys}
         assert invariant(vault).run(vault.warehouse, newest).found == len(of_batch)
